@@ -1,0 +1,89 @@
+"""Large computed arrays, kept on disk and memory-mapped."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+
+from .._typing import Array
+
+CACHE_VARIABLE = "FLGP_CACHE_DIR"
+_LOG = logging.getLogger(__name__)
+
+
+def cache_directory(cache_dir: str | Path | None = None) -> Path:
+    """The given directory, else the environment variable ``FLGP_CACHE_DIR``, else the user's cache."""
+    chosen = cache_dir if cache_dir is not None else os.environ.get(CACHE_VARIABLE)
+    if chosen:
+        return Path(chosen).expanduser()
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "flgp"
+    variable = "LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME"
+    return Path(os.environ.get(variable) or Path.home() / ".cache") / "flgp"
+
+
+def cached_rows(
+    name: str,
+    make: Callable[[], Iterable[Array]],
+    shape: tuple[int, int],
+    cache_dir: str | Path | None = None,
+) -> Array:
+    """Memory-map the float32 array ``name.npy``, made first if it is not there or not whole.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file, without suffix; must determine the content.
+    make : callable
+        Returns the blocks of rows in order.
+    shape : tuple of int
+        Shape of the whole array.
+    cache_dir : str or Path, optional
+        See `cache_directory`.
+
+    Returns
+    -------
+    ndarray of float32
+        Memory-mapped, read only.
+    """
+    path = cache_directory(cache_dir) / f"{name}.npy"
+    ready = _open(path, shape)
+    if ready is not None:
+        return ready
+    _LOG.info("making %s", path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Written beside its place and then moved: an interrupted or parallel run leaves no half a file.
+    handle, temporary = tempfile.mkstemp(prefix=f".{name}-", suffix=".tmp", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            header = {"descr": "<f4", "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(file, header)
+            n_rows = 0
+            for block in make():
+                n_rows += len(block)
+                file.write(np.ascontiguousarray(block, dtype="<f4").tobytes())
+        if n_rows != shape[0]:
+            raise ValueError(f"{name} has {n_rows} rows where {shape[0]} were announced.")
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    made = _open(path, shape)
+    if made is None:
+        raise OSError(f"{path} was written but does not read back whole: is the disk full or shared?")
+    return made
+
+
+def _open(path: Path, shape: tuple[int, int]) -> Array | None:
+    """The array, or None if there is no such file or it is not what it should be."""
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        return None
+    return array if array.shape == shape and array.dtype == np.float32 else None
