@@ -1,0 +1,141 @@
+"""Prediction of h + u at any points: the feature weights' posterior, and kriging of what they leave over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._threads import thread_map
+from .._typing import Array, IntArray, RowLike
+from ..graph.neighbors import NeighborSearch
+from ..inference.posterior import WeightPosterior
+from .euclidean import LocalModel
+from .neighborhoods import check_neighbor_count, distances_within
+from .vecchia import batches, conditionals
+
+
+@dataclass(frozen=True)
+class JointPosterior:
+    """All that prediction needs, O(m (M + p) + M²) numbers.
+
+    `weights` is in the coordinates of whatever rows describe the points: φ(x), or, after `in_rows_of`, the
+    r-sparse transition row z(x) with φ(x) = z(x) B.
+    """
+
+    points: Array  # (m, p) labelled points, in the columns in which u lives
+    noise_scale: Array  # (m,) v
+    residual: Array  # (m,) ρ = y - Φβ̄
+    spread: Array  # (m, M) ΦC, C the factor of β's posterior covariance
+    weights: WeightPosterior
+    local: LocalModel
+    n_neighbors: int  # k
+
+    @classmethod
+    def of(
+        cls,
+        points: Array,
+        features: Array,
+        y: Array,
+        noise_scale: Array,
+        weights: WeightPosterior,
+        local: LocalModel,
+        n_neighbors: int,
+    ) -> JointPosterior:
+        """From the labelled rows (features Φ, (m, M)) and the posterior of β that `evaluate` returns."""
+        check_neighbor_count(n_neighbors)
+        return cls(
+            np.ascontiguousarray(points, dtype=np.float64),
+            np.asarray(noise_scale, dtype=np.float64),
+            y - features @ weights.mean,
+            features @ weights.factor,
+            weights,
+            local,
+            min(n_neighbors, len(y)),
+        )
+
+    def in_rows_of(self, lift: Array) -> JointPosterior:
+        """The same for rows z (n, s), φ = z · lift, lift (s, M): h(x) then costs O(rM) for r non-zeros."""
+        return replace(self, weights=WeightPosterior(lift @ self.weights.mean, lift @ self.weights.factor))
+
+
+@dataclass(frozen=True)
+class PredictedParts:
+    """Posterior moments of f = h + u at n points, and of its two parts; all of shape (n,)."""
+
+    manifold_mean: Array  # h: φ(x) β̄
+    manifold_variance: Array  # φ S φᵀ
+    local_mean: Array  # u: b · ρ_N
+    local_variance: Array  # a_u² - b · k_u(x, N) + (bΦ_N) S (bΦ_N)ᵀ
+    covariance: Array  # of h and u: -φ S (bΦ_N)ᵀ
+    variance: Array  # of h + u: a_u² - b · k_u(x, N) + Δ S Δᵀ, Δ = φ(x) - bΦ_N
+
+    @property
+    def mean(self) -> Array:
+        """Posterior mean of f."""
+        return self.manifold_mean + self.local_mean
+
+
+@dataclass(frozen=True)
+class KrigingWeights:
+    """Weights b of the k nearest labelled points for a batch of n points."""
+
+    neighbors: IntArray  # (n, k)
+    coefficients: Array  # (n, k) b
+    variance: Array  # (n,) a_u² - b · k_u(x, N)
+
+    def matrix(self, m: int) -> sparse.csr_array:
+        """The weights as a sparse (n, m) matrix."""
+        n, k = self.neighbors.shape
+        parts = (self.coefficients.ravel(), self.neighbors.ravel(), np.arange(0, n * k + 1, k))
+        return sparse.csr_array(parts, shape=(n, m))
+
+
+def kriging_weights(posterior: JointPosterior, points: Array, search: NeighborSearch) -> KrigingWeights:
+    """Weights b = k_u(x, N)(K_NN + σ² diag(v_N))⁻¹ for each of n points, N its nearest labelled points."""
+    neighbors, squared = search(points, posterior.n_neighbors)
+    local = posterior.local
+    noise = local.noise_variance * posterior.noise_scale[neighbors].T
+    within = distances_within(posterior.points, neighbors)
+    system = conditionals(local, within, np.sqrt(squared).T, noise)
+    # At a labelled point without noise rounding may leave less than nothing.
+    return KrigingWeights(neighbors, system.weights.T, np.maximum(local.variance - system.explained, 0.0))
+
+
+def predict(posterior: JointPosterior, points: RowLike, rows: Any, n_threads: int = 1) -> PredictedParts:
+    """Mean and variance of f and of its parts, O(k³ + kM) a point beside `rows @ factor`.
+
+    The variance of a new y adds σ²·v to `variance`.
+
+    Parameters
+    ----------
+    posterior : JointPosterior
+    points : array of shape (n, p)
+        In the columns in which u lives.
+    rows : array or CSR matrix of shape (n, M) or (n, s)
+        φ(x), or z(x) if `posterior` is in the rows of a lift.
+    n_threads : int
+    """
+    search = NeighborSearch(posterior.points)
+    m = len(posterior.points)
+
+    def moments(part: slice) -> tuple[Array, ...]:
+        kriging = kriging_weights(posterior, np.asarray(points[part], dtype=np.float64), search)
+        B = kriging.matrix(m)
+        spread = rows[part] @ posterior.weights.factor  # φC
+        through = B @ posterior.spread  # bΦ_N C
+        return (
+            rows[part] @ posterior.weights.mean,
+            np.einsum("ij,ij->i", spread, spread),
+            B @ posterior.residual,
+            kriging.variance + np.einsum("ij,ij->i", through, through),
+            -np.einsum("ij,ij->i", spread, through),
+            kriging.variance + np.einsum("ij,ij->i", spread - through, spread - through),
+        )
+
+    parts = list(thread_map(moments, batches(points.shape[0], posterior.n_neighbors), n_threads))
+    if not parts:
+        return PredictedParts(*(np.empty(0) for _ in range(6)))
+    return PredictedParts(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
