@@ -111,7 +111,8 @@ def labelled_latent(data: JointData, d: Array, local: LocalModel, n_threads: int
     noise = local.noise_variance * data.noise_scale
     low_rank = whiten.T @ (space.design @ space.inverse.T)  # Σ⁻¹ΦC
     precision = (whiten * whiten).sum(axis=0) - np.einsum("ij,ij->i", low_rank, low_rank)
-    return data.y - noise * (whiten.T @ space.white_residual), noise - noise**2 * precision
+    variance = np.maximum(noise * (1.0 - noise * precision), 0.0)  # rounding, where the noise is huge
+    return data.y - noise * (whiten.T @ space.white_residual), variance
 
 
 def _weight_space(data: JointData, d: Array, factor: VecchiaFactor) -> _WeightSpace:
