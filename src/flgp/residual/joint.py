@@ -68,7 +68,7 @@ def evaluate(data: JointData, d: Array, local: LocalModel, n_threads: int = 1) -
     d : array of shape (M,)
         Prior variances of the features' weights.
     local : LocalModel
-        Its `noise_variance` must be positive if `data` has duplicate points with different y.
+        With `noise_variance` 0 only its jitter separates duplicate points.
     n_threads : int
 
     Returns
@@ -104,7 +104,8 @@ def labelled_latent(data: JointData, d: Array, local: LocalModel, n_threads: int
     """Posterior mean and variance (m,) of f = Φβ + u at the labelled points, given all of y.
 
     With α = (ΦDΦᵀ + Σ)⁻¹y = Wᵀr and the noise N = σ² diag(v): f̄ = y - Nα, and the variances are those of
-    N - N(ΦDΦᵀ + Σ)⁻¹N. This is one Newton step of Laplace's method: y the working response and N = diag(1/W).
+    N - N(ΦDΦᵀ + Σ)⁻¹N. This is a Newton step of Laplace's method if y is the working response
+    and N the inverse curvature of the likelihood.
     """
     factor, _ = vecchia_factor(data.near, local, data.noise_scale, n_threads)
     space, whiten = _weight_space(data, d, factor), factor.matrix
