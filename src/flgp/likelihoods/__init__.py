@@ -1,0 +1,68 @@
+"""Distributions of the labels given the latent function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ._base import Derivatives, Likelihood, Observations, ParameterDerivatives, Tilted
+from .bernoulli import Bernoulli
+from .binomial import Binomial
+from .categorical import Categorical
+from .gamma import Exponential, Gamma
+from .gaussian import Gaussian
+from .negative_binomial import NegativeBinomial
+from .poisson import Poisson
+from .student_t import StudentT
+
+__all__ = [
+    "Bernoulli",
+    "Binomial",
+    "Categorical",
+    "Derivatives",
+    "Exponential",
+    "Gamma",
+    "Gaussian",
+    "Likelihood",
+    "NegativeBinomial",
+    "Observations",
+    "ParameterDerivatives",
+    "Poisson",
+    "StudentT",
+    "Tilted",
+    "get_likelihood",
+]
+
+_BY_NAME: dict[str, Callable[[], Likelihood]] = {
+    "gaussian": Gaussian,
+    "bernoulli": Bernoulli,
+    "probit": lambda: Bernoulli(link="probit"),
+    "binomial": Binomial,
+    "poisson": Poisson,
+    "negative_binomial": NegativeBinomial,
+    "gamma": Gamma,
+    "exponential": Exponential,
+    "student_t": StudentT,
+}
+
+
+def get_likelihood(likelihood: str | Likelihood) -> Likelihood:
+    """The likelihood of that name, or the instance itself.
+
+    Parameters
+    ----------
+    likelihood : an instance of `Likelihood`, or one of "gaussian", "bernoulli", "probit", "binomial",
+        "poisson", "negative_binomial", "gamma", "exponential" and "student_t"
+
+    Raises
+    ------
+    ValueError
+        For anything else, with the known names.
+    """
+    if isinstance(likelihood, Likelihood):
+        return likelihood
+    if isinstance(likelihood, str) and likelihood in _BY_NAME:
+        return _BY_NAME[likelihood]()
+    raise ValueError(
+        f"Unknown likelihood {likelihood!r}: give an instance of flgp.likelihoods.Likelihood or one of "
+        f"{', '.join(repr(name) for name in _BY_NAME)}."
+    )

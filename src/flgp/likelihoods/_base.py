@@ -1,0 +1,218 @@
+"""What every likelihood p(y | f) offers to the inference engine."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+from typing import ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from .._typing import Array
+from ._observations import ARGUMENTS, Observations, refuse, rows_in_words
+from ._tilted import Tilted, tilted_expectations, tilted_moments
+
+__all__ = [
+    "Derivatives",
+    "Likelihood",
+    "Observations",
+    "ParameterDerivatives",
+    "Tilted",
+    "refuse",
+    "rows_in_words",
+]
+
+# 40 Gauss-Hermite nodes integrate smooth links over a Gaussian to about 1e-8.
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+
+# Step, on the log scale, of the central differences in a likelihood's own parameters.
+_PARAMETER_STEP = 1e-5
+
+
+class Derivatives(NamedTuple):
+    """Derivatives of log p(y | f) in f, each of f's shape."""
+
+    gradient: Array  # ∂ log p / ∂f
+    curvature: Array  # W = -∂² log p / ∂f²
+    third: Array  # ∂³ log p / ∂f³
+
+
+class ParameterDerivatives(NamedTuple):
+    """Derivatives in the logarithm of one likelihood parameter, each of f's shape."""
+
+    log_density: Array
+    gradient: Array
+    curvature: Array
+
+
+class Likelihood(ABC):
+    """A distribution of y given the latent f, one row at a time.
+
+    Subclasses are frozen dataclasses. Their fields named in `parameter_names` are positive; those that are
+    None (`free_parameters`) are learned together with the kernel's hyperparameters. Only `log_density`,
+    `conditional_mean` and `conditional_variance` must be written; everything else has a default.
+
+    Everywhere f has shape (m,) or (k, m), the rows of `obs` along its last axis, and `obs.weight` is left
+    to the engine, except in the two methods named `tilted...`, whose density is p(y | f)^weight.
+    """
+
+    name: ClassVar[str]
+    parameter_names: ClassVar[tuple[str, ...]] = ()
+    uses: ClassVar[tuple[str, ...]] = ()  # which of exposure, trials and noise_scale it takes account of
+    log_concave: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        for name in self.parameter_names:
+            value = getattr(self, name)
+            if value is not None and not (np.isfinite(value) and value > 0):
+                raise ValueError(f"{name} of {type(self).__name__} must be positive and finite, not {value}.")
+
+    @abstractmethod
+    def log_density(self, obs: Observations, f: Array) -> Array:
+        """Log-density log p(y_i | f_i) for every row, normalised over y."""
+
+    @abstractmethod
+    def conditional_mean(self, f: Array) -> Array:
+        """E[y | f] for one trial and unit exposure: the inverse link l(f)."""
+
+    @abstractmethod
+    def conditional_variance(self, f: Array) -> Array:
+        """Var[y | f] for one trial and unit exposure."""
+
+    def derivatives(self, obs: Observations, f: Array) -> Derivatives:
+        """First three derivatives of `log_density` in f; by central differences unless overridden."""
+        step = 1e-3 * (1.0 + np.abs(f))
+        at = {k: self.log_density(obs, f + k * step) for k in (-2, -1, 0, 1, 2)}
+        gradient = (8 * (at[1] - at[-1]) - (at[2] - at[-2])) / (12 * step)
+        second = (16 * (at[1] + at[-1]) - (at[2] + at[-2]) - 30 * at[0]) / (12 * step**2)
+        third = (at[2] - at[-2] - 2 * (at[1] - at[-1])) / (2 * step**3)
+        return Derivatives(gradient, -second, third)
+
+    def expected_curvature(self, obs: Observations, f: Array) -> Array:
+        """What the Newton iteration uses for W: never negative, so that its matrix stays positive definite.
+
+        The curvature itself where the density is log-concave. One that is not should give its Fisher
+        information E[W | f]: a step then still ascends, and it stops at the same modes, because these are
+        decided by the gradient alone.
+        """
+        return np.maximum(self.derivatives(obs, f).curvature, 0.0)
+
+    def likeliest(self, obs: Observations) -> Array | None:
+        """The f with the largest p(y | f) of each row, if known: where `tilted` looks for a second mode.
+
+        Needed only by likelihoods that are not log-concave.
+        """
+        return None
+
+    def parameter_derivatives(self, obs: Observations, f: Array) -> list[ParameterDerivatives]:
+        """One entry for each of `parameter_names`, in the logarithm of the parameter."""
+        result = []
+        for name in self.parameter_names:
+            value = self._parameter(name)
+            up = self.with_parameters(**{name: value * np.exp(_PARAMETER_STEP)})
+            down = self.with_parameters(**{name: value * np.exp(-_PARAMETER_STEP)})
+            high, low = up.derivatives(obs, f), down.derivatives(obs, f)
+            result.append(
+                ParameterDerivatives(
+                    (up.log_density(obs, f) - down.log_density(obs, f)) / (2 * _PARAMETER_STEP),
+                    (high.gradient - low.gradient) / (2 * _PARAMETER_STEP),
+                    (high.curvature - low.curvature) / (2 * _PARAMETER_STEP),
+                )
+            )
+        return result
+
+    def tilted(self, obs: Observations, mean: Array, variance: Array) -> Tilted:
+        """The log of Z = ∫ N(f; mean, variance) p(y | f)^weight df and its derivatives in the mean.
+
+        With unit weights log Z is also the log predictive density of y.
+        """
+        return tilted_moments(self, obs, mean, variance)
+
+    def tilted_parameter_gradient(self, obs: Observations, mean: Array, variance: Array) -> list[Array]:
+        """∂ log Z / ∂ log parameter of `tilted`, one array (m,) for each of `parameter_names`.
+
+        This is E[weight · ∂ log p / ∂ log parameter] under the tilted density.
+        """
+        if not self.parameter_names:
+            return []
+        return tilted_expectations(
+            self,
+            obs,
+            mean,
+            variance,
+            lambda rows, f: [d.log_density for d in self.parameter_derivatives(rows, f)],
+        )
+
+    def predictive_mean(self, mean: Array, variance: Array) -> Array:
+        """E[y] = E[l(f)] for f ~ N(mean, variance): the integral, not l(mean)."""
+        return self._average(self.conditional_mean, mean, variance)
+
+    def predictive_variance(self, mean: Array, variance: Array) -> Array:
+        """Var[y] = E[Var(y | f)] + Var(E(y | f)) for f ~ N(mean, variance)."""
+        first = self.predictive_mean(mean, variance)
+        within = self._average(self.conditional_variance, mean, variance)
+        between = self._average(lambda f: (self.conditional_mean(f) - first) ** 2, mean, variance)
+        return within + between
+
+    def sample(self, f: Array, rng: np.random.Generator) -> Array:
+        """Draws of y given f (one trial, unit exposure), of f's shape."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how to draw y: define `sample`.")
+
+    def validate(self, obs: Observations) -> None:
+        """Raise a ValueError that names the offending rows if y cannot come from this likelihood."""
+        missing = "Write NaN in y for rows without a label, or drop them."
+        refuse(~np.isfinite(obs.y), obs, "Labels must be finite", missing)
+        for name, argument in ARGUMENTS.items():
+            value = getattr(obs, name)
+            bad = ~(np.isfinite(value) & (value > 0))
+            refuse(bad, obs, f"{argument} must be positive and finite", missing)
+            if name != "weight" and name not in self.uses and np.any(value != 1):
+                raise ValueError(f"The {self.name} likelihood has no use for {argument}: leave it out.")
+
+    def absorb_weights(self, obs: Observations) -> Observations:
+        """Rewrite `obs` where a weight has a better reading than a power of the density."""
+        return obs
+
+    def initial_mean(self, obs: Observations) -> float:
+        """The constant f that suits the data best: where f goes far from all labels."""
+        return 0.0
+
+    def latent_scale(self, obs: Observations) -> float:
+        """A typical size of f about its mean, for starting values and weak priors."""
+        return 1.0
+
+    def initial_parameters(self, obs: Observations) -> dict[str, float]:
+        """Starting values of the learned parameters."""
+        return {name: 1.0 for name in self.parameter_names}
+
+    def parameter_bounds(self, obs: Observations) -> dict[str, tuple[float, float]]:
+        """Stated bounds of the learned parameters."""
+        return {name: (1e-4, 1e4) for name in self.parameter_names}
+
+    @property
+    def free_parameters(self) -> tuple[str, ...]:
+        """Names of the parameters that have no value yet and are to be learned."""
+        return tuple(name for name in self.parameter_names if getattr(self, name) is None)
+
+    def with_parameters(self, **values: float) -> Self:
+        """The same likelihood with some parameters set."""
+        return replace(self, **values)  # type: ignore[type-var]  # every subclass is a dataclass
+
+    def _parameter(self, name: str) -> float:
+        """The value of a parameter, which must be set by now."""
+        value = getattr(self, name)
+        if value is None:
+            raise ValueError(f"{type(self).__name__} needs a value of {name}: use `with_parameters`.")
+        return float(value)
+
+    @staticmethod
+    def _average(function: Callable[[Array], Array], mean: Array, variance: Array) -> Array:
+        """E[function(f)] for f ~ N(mean, variance) by Gauss-Hermite quadrature."""
+        mean, variance = np.broadcast_arrays(np.asarray(mean, float), np.asarray(variance, float))
+        sd = np.sqrt(variance)
+        total = np.zeros(mean.shape)
+        for node, weight in zip(_NODES, _WEIGHTS, strict=True):
+            total += weight * function(mean + sd * node)
+        return total

@@ -1,0 +1,75 @@
+"""Likelihoods with mean exposure · exp(f)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+
+from .._typing import Array
+from ._base import Likelihood, Observations
+from ._moments import weighted_mean
+
+# exp beyond this is cut off: e^600 ≈ 4e260 leaves room for the products that follow.
+MAX_EXPONENT = 600.0
+
+
+def safe_exp(x: Array) -> Array:
+    """exp(x) with x cut off at ±MAX_EXPONENT, so that it neither overflows nor is 0."""
+    return np.exp(np.clip(x, -MAX_EXPONENT, MAX_EXPONENT))
+
+
+def safe_expm1(x: Array) -> Array:
+    """exp(x) - 1, cut off in the same way."""
+    return np.expm1(np.clip(x, -MAX_EXPONENT, MAX_EXPONENT))
+
+
+class LogLink(Likelihood):
+    """What the log link settles; a subclass has Var[y | f] = Σ_p coefficient_p · exp(p f), p = 1, 2."""
+
+    uses = ("exposure",)
+
+    @abstractmethod
+    def _variance_coefficients(self) -> tuple[float, float]:
+        """Coefficients of exp(f) and exp(2f) in Var[y | f] at unit exposure."""
+
+    def conditional_mean(self, f: Array) -> Array:
+        """E[y | f] = exp(f) at unit exposure."""
+        return safe_exp(f)
+
+    def conditional_variance(self, f: Array) -> Array:
+        """Var[y | f] at unit exposure."""
+        linear, quadratic = self._variance_coefficients()
+        return linear * safe_exp(f) + quadratic * safe_exp(2.0 * f)
+
+    def predictive_mean(self, mean: Array, variance: Array) -> Array:
+        """E[exp(f)] = exp(mean + variance/2)."""
+        return safe_exp(mean + 0.5 * variance)
+
+    def predictive_variance(self, mean: Array, variance: Array) -> Array:
+        """E[Var(y | f)] + Var(exp(f)) by the moments of the log-normal distribution."""
+        linear, quadratic = self._variance_coefficients()
+        second_moment = safe_exp(2.0 * (mean + variance))
+        between = second_moment * -np.expm1(-variance)
+        return linear * self.predictive_mean(mean, variance) + quadratic * second_moment + between
+
+    def initial_mean(self, obs: Observations) -> float:
+        """log(Σ w y / Σ w exposure); counts that are all 0 are read as one half in all."""
+        total, share = float(obs.weight @ obs.y), obs.weight / np.mean(obs.weight)
+        if total == 0:
+            return float(np.log(0.5 / (share @ obs.exposure)))
+        return float(np.log(total) - np.log(obs.weight @ obs.exposure))
+
+    def latent_scale(self, obs: Observations) -> float:
+        """Square root of log(1 + excess relative variance), kept between 0.3 and 3."""
+        return float(np.clip(np.sqrt(np.log1p(self._excess(obs))), 0.3, 3.0))
+
+    def _excess(self, obs: Observations) -> float:
+        """Variance of y beyond that of a Poisson count, relative to the squared mean; 0 if there is none."""
+        expected = np.exp(self.initial_mean(obs)) * obs.exposure
+        surplus = weighted_mean((obs.y - expected) ** 2 - self._noise(expected), obs.weight)
+        return max(surplus / weighted_mean(expected**2, obs.weight), 0.0)
+
+    def _noise(self, expected: Array) -> Array:
+        """The variance that y has at least, whatever its parameters."""
+        return expected

@@ -1,0 +1,26 @@
+"""Weighted summaries of the labels, for starting values and bounds."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._typing import Array
+
+
+def weighted_mean(values: Array, weight: Array) -> float:
+    """Σ w v / Σ w."""
+    return float(np.average(values, weights=weight))
+
+
+def weighted_median(values: Array, weight: Array) -> float:
+    """The smallest value with at least half of the weight at or below it."""
+    order = np.argsort(values)
+    share = np.cumsum(weight[order])
+    return float(values[order][np.searchsorted(share, 0.5 * share[-1])])
+
+
+def positive_spread(spread: float, center: float) -> float:
+    """A spread that is not 0: of constant (or single) labels it says |center|, or 1 if that is 0 too."""
+    if spread > 1e-10 * abs(center):
+        return spread
+    return abs(center) or 1.0

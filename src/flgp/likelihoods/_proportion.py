@@ -1,0 +1,49 @@
+"""Likelihoods of successes among trials: y/trials has mean l(f) in (0, 1)."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import expit, logit
+
+from .._typing import Array
+from ._base import Likelihood, Observations
+from ._logistic import logistic_gaussian_integral
+
+
+class Proportion(Likelihood):
+    """What does not depend on the number of trials; the link is the logit unless overridden."""
+
+    def conditional_mean(self, f: Array) -> Array:
+        """P(success | f)."""
+        return np.asarray(expit(f))
+
+    def conditional_variance(self, f: Array) -> Array:
+        """P(success | f) · P(failure | f)."""
+        return self.conditional_mean(f) * self.conditional_mean(-np.asarray(f))
+
+    def predictive_mean(self, mean: Array, variance: Array) -> Array:
+        """E[l(f)] in closed form."""
+        return logistic_gaussian_integral(mean, variance)
+
+    def predictive_variance(self, mean: Array, variance: Array) -> Array:
+        """One trial is a coin toss: p(1 - p) with p the predictive mean."""
+        return self.predictive_mean(mean, variance) * self.predictive_mean(-np.asarray(mean), variance)
+
+    def sample(self, f: Array, rng: np.random.Generator) -> Array:
+        """0 or 1 for every f."""
+        f = np.asarray(f, dtype=float)
+        return (rng.random(f.shape) < self.conditional_mean(f)).astype(float)
+
+    def initial_mean(self, obs: Observations) -> float:
+        """Link of the overall rate, which is kept half a trial away from 0 and from 1."""
+        trials = float(obs.weight @ obs.trials)
+        rate = float(obs.weight @ obs.y) / trials
+        margin = 0.5 / (1.0 + trials / float(np.mean(obs.weight)))
+        return self._link(min(max(rate, margin), 1.0 - margin))
+
+    def latent_scale(self, obs: Observations) -> float:
+        """The standard deviation of the logistic distribution, π/√3: probabilities spread over (0, 1)."""
+        return float(np.pi / np.sqrt(3.0))
+
+    def _link(self, rate: float) -> float:
+        return float(logit(rate))

@@ -1,0 +1,105 @@
+"""Positive reals, with errors in proportion to the mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import digamma, gammaln
+
+from .._typing import Array
+from ._base import Derivatives, Observations, ParameterDerivatives, refuse
+from ._log_link import LogLink, safe_exp, safe_expm1
+
+
+@dataclass(frozen=True)
+class Gamma(LogLink):
+    """Gamma with mean μ = exposure · e^f and variance μ²/shape. Predictions are for unit exposure.
+
+    Parameters
+    ----------
+    shape : k > 0, or None to learn it
+    """
+
+    shape: float | None = None
+
+    name: ClassVar[str] = "gamma"
+    parameter_names: ClassVar[tuple[str, ...]] = ("shape",)
+
+    def log_density(self, obs: Observations, f: Array) -> Array:
+        """Here k log k - k - log Γ(k) - log y - k (e^δ - 1 - δ), with δ = log(y/μ)."""
+        shape, delta = self._parameter("shape"), _log_ratio(obs, f)
+        constant = shape * np.log(shape) - shape - gammaln(shape) - np.log(obs.y)
+        return constant - shape * (safe_expm1(delta) - delta)
+
+    def derivatives(self, obs: Observations, f: Array) -> Derivatives:
+        """They are k (y/μ - 1), k y/μ and k y/μ."""
+        shape = self._parameter("shape")
+        delta = _log_ratio(obs, f)
+        curvature = shape * safe_exp(delta)
+        return Derivatives(shape * safe_expm1(delta), curvature, curvature)
+
+    def parameter_derivatives(self, obs: Observations, f: Array) -> list[ParameterDerivatives]:
+        """In log k."""
+        shape, delta = self._parameter("shape"), _log_ratio(obs, f)
+        d = self.derivatives(obs, f)
+        log_density = shape * (np.log(shape) - digamma(shape) + delta - safe_expm1(delta))
+        return [ParameterDerivatives(log_density, d.gradient, d.curvature)]
+
+    def sample(self, f: Array, rng: np.random.Generator) -> Array:
+        """Positive reals at unit exposure."""
+        shape, f = self._parameter("shape"), np.asarray(f, dtype=float)
+        return safe_exp(f) * rng.gamma(shape, 1.0 / shape, f.shape)
+
+    def validate(self, obs: Observations) -> None:
+        """Refuse targets that are not positive."""
+        super().validate(obs)
+        remedy = "Leave such rows out, or use likelihood='gaussian' (reals) or 'poisson' (counts)."
+        refuse(obs.y <= 0, obs, f"Labels of the {self.name} likelihood must be positive", remedy)
+
+    def initial_mean(self, obs: Observations) -> float:
+        """Logarithm of the weighted mean of y/exposure."""
+        return float(np.log(np.average(obs.y / obs.exposure, weights=obs.weight)))
+
+    def initial_parameters(self, obs: Observations) -> dict[str, float]:
+        """Twice what the relative variance says: f explains the other half of it."""
+        return {"shape": float(np.clip(2.0 / max(self._excess(obs), 1e-8), 0.1, 1e4))}
+
+    def parameter_bounds(self, obs: Observations) -> dict[str, tuple[float, float]]:
+        """From a hundredth of the starting value, at most 0.01, to far above it."""
+        start = self.initial_parameters(obs)["shape"]
+        return {"shape": (min(0.01, 0.01 * start), max(1e4, 100.0 * start))}
+
+    def _variance_coefficients(self) -> tuple[float, float]:
+        return 0.0, 1.0 / self._parameter("shape")
+
+    def _noise(self, expected: Array) -> Array:
+        return np.zeros_like(expected)
+
+
+@dataclass(frozen=True)
+class Exponential(Gamma):
+    """Exponential with mean exposure · e^f: the gamma likelihood of shape 1, with nothing to learn."""
+
+    shape: float | None = field(default=1.0, init=False)
+
+    name: ClassVar[str] = "exponential"
+    parameter_names: ClassVar[tuple[str, ...]] = ()
+
+    def parameter_derivatives(self, obs: Observations, f: Array) -> list[ParameterDerivatives]:
+        """None: there is no parameter."""
+        return []
+
+    def initial_parameters(self, obs: Observations) -> dict[str, float]:
+        """None: there is no parameter."""
+        return {}
+
+    def parameter_bounds(self, obs: Observations) -> dict[str, tuple[float, float]]:
+        """None: there is no parameter."""
+        return {}
+
+
+def _log_ratio(obs: Observations, f: Array) -> Array:
+    """log(y/μ)."""
+    return np.log(obs.y) - np.log(obs.exposure) - f

@@ -1,0 +1,68 @@
+"""Counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import gammaln
+
+from .._typing import Array
+from ._base import Derivatives, Observations
+from ._log_link import LogLink, safe_exp, safe_expm1
+from ._observations import refuse_fractions
+
+# NumPy draws 64-bit counts.
+_LARGEST_RATE = 1e18
+
+
+def draw_counts(rate: Array, rng: np.random.Generator) -> Array:
+    """Poisson counts as floats; rates that 64-bit counts cannot hold are cut off."""
+    return rng.poisson(np.minimum(rate, _LARGEST_RATE)).astype(float)
+
+
+def _top(y: Array) -> Array:
+    """The largest log-density of y, y log y - y - log y!, by Stirling's series for large y."""
+    large = np.maximum(y, 100.0)
+    series = -0.5 * np.log(2.0 * np.pi * large) - 1.0 / (12.0 * large) + 1.0 / (360.0 * large**3)
+    return np.where(y > 100.0, series, y * np.log(y) - y - gammaln(y + 1.0))
+
+
+@dataclass(frozen=True)
+class Poisson(LogLink):
+    """y | f ~ Poisson(exposure · e^f). Predictions are for unit exposure."""
+
+    name: ClassVar[str] = "poisson"
+
+    def log_density(self, obs: Observations, f: Array) -> Array:
+        """Here y log μ - μ - log y!, with μ = exposure · e^f.
+
+        For y > 0, with δ = log(μ/y), it is the value at its top, where μ = y, minus y (e^δ - 1 - δ): no large
+        terms cancel there, however large the count.
+        """
+        log_mean = f + np.log(obs.exposure)
+        count = np.maximum(obs.y, 1.0)
+        delta = log_mean - np.log(count)
+        below_top = count * (safe_expm1(delta) - delta)
+        return np.where(obs.y > 0, _top(count) - below_top, -safe_exp(log_mean))
+
+    def derivatives(self, obs: Observations, f: Array) -> Derivatives:
+        """They are y - μ, μ and -μ with μ = exposure · e^f."""
+        expected = safe_exp(f + np.log(obs.exposure))
+        return Derivatives(obs.y - expected, expected, -expected)
+
+    def sample(self, f: Array, rng: np.random.Generator) -> Array:
+        """Counts at unit exposure."""
+        return draw_counts(safe_exp(np.asarray(f, dtype=float)), rng)
+
+    def validate(self, obs: Observations) -> None:
+        """Refuse negative and fractional counts."""
+        super().validate(obs)
+        remedy = (
+            "Give counts in y and their base in `exposure`, or use likelihood='gamma' for positive reals."
+        )
+        refuse_fractions(obs.y, obs, "Poisson counts", remedy)
+
+    def _variance_coefficients(self) -> tuple[float, float]:
+        return 1.0, 0.0

@@ -1,0 +1,139 @@
+"""Noise with outliers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import gammaln
+
+from .._typing import Array
+from ._base import Derivatives, Likelihood, Observations, ParameterDerivatives
+from ._moments import positive_spread, weighted_median
+
+# Median absolute deviation of a standard normal variable.
+_NORMAL_MAD = 0.6744897501960817
+
+
+@dataclass(frozen=True)
+class StudentT(Likelihood):
+    """y = f + scale · √noise_scale · t, with t from Student's distribution.
+
+    Not log-concave: an observation far from f (farther than √degrees_of_freedom scales) has negative W, and
+    the posterior may have several modes. It stays safe because
+
+    - `expected_curvature`, the Fisher information (ν + 1)/((ν + 3) scale²), is positive and does not depend
+      on f. A Newton iteration that uses it in place of W has a positive definite matrix, ascends with step
+      halving, and stops only where the gradient vanishes, which does not depend on what stands for W;
+    - the gradient is bounded, by (ν + 1)/(2 √ν scale): no outlier can throw the iteration far;
+    - `tilted` looks for a mode near the prior and for one near y, and integrates over both.
+
+    Parameters
+    ----------
+    scale : σ > 0, in the units of y (its variance is σ² ν/(ν - 2)), or None to learn it
+    degrees_of_freedom : ν > 0, fixed. Up to 2 the predictive variance is infinite.
+    """
+
+    scale: float | None = None
+    degrees_of_freedom: float = 4.0
+
+    name: ClassVar[str] = "student_t"
+    parameter_names: ClassVar[tuple[str, ...]] = ("scale",)
+    uses: ClassVar[tuple[str, ...]] = ("noise_scale",)
+    log_concave: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (np.isfinite(self.degrees_of_freedom) and self.degrees_of_freedom > 0):
+            raise ValueError(
+                f"degrees_of_freedom of StudentT must be positive, not {self.degrees_of_freedom}: "
+                "use likelihood='gaussian' for infinitely many."
+            )
+
+    def _spread(self, obs: Observations) -> Array:
+        """ν σ² noise_scale: where the squared residual begins to count as an outlier's."""
+        return self.degrees_of_freedom * self._parameter("scale") ** 2 * obs.noise_scale
+
+    def log_density(self, obs: Observations, f: Array) -> Array:
+        """Constant - (ν + 1)/2 · log(1 + (y - f)²/(νσ²))."""
+        nu, spread = self.degrees_of_freedom, self._spread(obs)
+        constant = gammaln((nu + 1) / 2) - gammaln(nu / 2) - 0.5 * np.log(np.pi * spread)
+        return constant - 0.5 * (nu + 1) * np.log1p((obs.y - f) ** 2 / spread)
+
+    def conditional_mean(self, f: Array) -> Array:
+        """E[y | f] = f (the median, for one degree of freedom or fewer)."""
+        return np.array(f, dtype=float)
+
+    def conditional_variance(self, f: Array) -> Array:
+        """σ² ν/(ν - 2), infinite for ν ≤ 2."""
+        nu = self.degrees_of_freedom
+        variance = self._parameter("scale") ** 2 * nu / (nu - 2.0) if nu > 2 else np.inf
+        return np.full(np.shape(f), variance)
+
+    def derivatives(self, obs: Observations, f: Array) -> Derivatives:
+        """In closed form; the curvature is negative for outliers."""
+        nu, spread, residual = self.degrees_of_freedom, self._spread(obs), obs.y - f
+        total = spread + residual**2
+        gradient = (nu + 1) * residual / total
+        curvature = (nu + 1) * (spread - residual**2) / total**2
+        third = 2.0 * gradient * (residual**2 - 3.0 * spread) / total**2
+        return Derivatives(gradient, curvature, third)
+
+    def expected_curvature(self, obs: Observations, f: Array) -> Array:
+        """The Fisher information (ν + 1)/((ν + 3) σ²), which does not depend on f."""
+        nu = self.degrees_of_freedom
+        information = nu * (nu + 1) / ((nu + 3) * self._spread(obs))
+        return np.array(np.broadcast_to(information, np.shape(f)))
+
+    def likeliest(self, obs: Observations) -> Array:
+        """The label itself."""
+        return obs.y
+
+    def parameter_derivatives(self, obs: Observations, f: Array) -> list[ParameterDerivatives]:
+        """In log σ."""
+        nu, spread, residual = self.degrees_of_freedom, self._spread(obs), obs.y - f
+        total = spread + residual**2
+        return [
+            ParameterDerivatives(
+                (nu + 1) * residual**2 / total - 1.0,
+                -2.0 * (nu + 1) * residual * spread / total**2,
+                2.0 * (nu + 1) * (spread / total) * (3.0 * residual**2 - spread) / total**2,
+            )
+        ]
+
+    def predictive_mean(self, mean: Array, variance: Array) -> Array:
+        """The mean of f."""
+        return np.array(np.broadcast_arrays(np.asarray(mean, dtype=float), variance)[0])
+
+    def predictive_variance(self, mean: Array, variance: Array) -> Array:
+        """Variance of f plus that of the noise."""
+        return np.asarray(variance) + self.conditional_variance(mean)
+
+    def sample(self, f: Array, rng: np.random.Generator) -> Array:
+        """Noise added to f."""
+        f = np.asarray(f, dtype=float)
+        return f + self._parameter("scale") * rng.standard_t(self.degrees_of_freedom, f.shape)
+
+    def initial_mean(self, obs: Observations) -> float:
+        """Weighted median of y, which outliers do not move."""
+        return weighted_median(obs.y, obs.weight / np.sqrt(obs.noise_scale))
+
+    def latent_scale(self, obs: Observations) -> float:
+        """Median absolute deviation of y, as a standard deviation (the plain one if most y are equal)."""
+        center = self.initial_mean(obs)
+        away = np.abs(obs.y - center)
+        spread = weighted_median(away, obs.weight / np.sqrt(obs.noise_scale)) / _NORMAL_MAD
+        if spread <= 1e-10 * abs(center):
+            spread = float(np.sqrt(np.average(away**2, weights=obs.weight)))
+        return positive_spread(spread, center)
+
+    def initial_parameters(self, obs: Observations) -> dict[str, float]:
+        """A third of the latent scale, at the typical noise_scale."""
+        typical = float(np.exp(0.5 * np.mean(np.log(obs.noise_scale))))
+        return {"scale": self.latent_scale(obs) / (3.0 * typical)}
+
+    def parameter_bounds(self, obs: Observations) -> dict[str, tuple[float, float]]:
+        """From 1e-4 to 10 times the latent scale, about."""
+        start = self.initial_parameters(obs)["scale"]
+        return {"scale": (3e-4 * start, 30.0 * start)}

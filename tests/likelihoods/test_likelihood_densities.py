@@ -1,0 +1,93 @@
+"""Densities are normalised over y and have the stated moments; draws follow them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from likelihood_cases import COUNTS, LIKELIHOODS, label
+from scipy import stats
+
+from flgp.likelihoods import Binomial, Gamma, NegativeBinomial, Observations, Poisson, StudentT
+
+EVERY = pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=label)
+
+
+def support(likelihood):
+    """Points and integration weights over all y, for moderate f."""
+    if likelihood.name in ("bernoulli", "binomial"):
+        return np.array([0.0, 1.0]), np.ones(2)
+    if likelihood.name in COUNTS:
+        return np.arange(2000.0), np.ones(2000)
+    node, weight = np.polynomial.legendre.leggauss(500)
+    if likelihood.name in ("gamma", "exponential"):
+        log_y = 40.0 * node - 30.0
+        return np.exp(log_y), 40.0 * weight * np.exp(log_y)
+    angle = 0.5 * np.pi * node
+    return np.tan(angle), 0.5 * np.pi * weight / np.cos(angle) ** 2
+
+
+@EVERY
+@pytest.mark.parametrize("f", [-1.3, 0.0, 0.9])
+def test_total_mean_and_variance(likelihood, f):
+    y, width = support(likelihood)
+    at = np.full(len(y), f)
+    density = width * np.exp(likelihood.log_density(Observations.of(y), at))
+    np.testing.assert_allclose(density.sum(), 1.0, rtol=1e-8)
+    if getattr(likelihood, "degrees_of_freedom", 4.0) <= 2.0:
+        assert np.all(np.isinf(likelihood.conditional_variance(at)))
+        return
+    mean = density @ y
+    np.testing.assert_allclose(likelihood.conditional_mean(at), mean, rtol=1e-8, atol=1e-9)
+    # The variance of Student's t converges slowly in this rule.
+    tolerance = 2e-2 if likelihood.name == "student_t" else 1e-7
+    np.testing.assert_allclose(likelihood.conditional_variance(at), density @ (y - mean) ** 2, rtol=tolerance)
+
+
+@pytest.mark.parametrize(
+    "likelihood", [k for k in LIKELIHOODS if getattr(k, "degrees_of_freedom", 4.0) > 2.0], ids=label
+)
+def test_draws_have_these_moments(likelihood, rng):
+    f = np.full(40_000, 0.4)
+    y = likelihood.sample(f, rng)
+    assert y.shape == f.shape
+    likelihood.validate(Observations.of(y))
+    error = np.sqrt(likelihood.conditional_variance(f[:1])[0] / len(f))
+    assert abs(y.mean() - likelihood.conditional_mean(f[:1])[0]) < 4 * error
+    if likelihood.name != "student_t":
+        np.testing.assert_allclose(y.var(), likelihood.conditional_variance(f[:1])[0], rtol=0.06)
+
+
+def test_against_scipy(rng):
+    f = rng.normal(size=20)
+    exposure = rng.uniform(0.5, 4, 20)
+    rate = exposure * np.exp(f)
+    counts = rng.poisson(3 * rate).astype(float)
+    obs = Observations.of(counts, exposure=exposure)
+    np.testing.assert_allclose(Poisson().log_density(obs, f), stats.poisson.logpmf(counts, rate), rtol=1e-10)
+    got = NegativeBinomial(dispersion=0.3).log_density(obs, f)
+    want = stats.nbinom.logpmf(counts, 1 / 0.3, 1 / (1 + 0.3 * rate))
+    np.testing.assert_allclose(got, want, rtol=1e-9)
+    y = rng.gamma(2.0, 1.0, 20)
+    got = Gamma(shape=3.0).log_density(Observations.of(y, exposure=exposure), f)
+    np.testing.assert_allclose(got, stats.gamma.logpdf(y, 3.0, scale=rate / 3.0), rtol=1e-9)
+    trials = rng.integers(1, 30, 20)
+    y = rng.integers(0, trials + 1).astype(float)
+    got = Binomial().log_density(Observations.of(y, trials=trials), f)
+    np.testing.assert_allclose(got, stats.binom.logpmf(y, trials, 1 / (1 + np.exp(-f))), rtol=1e-9)
+    y, scale = rng.normal(size=20), rng.uniform(0.5, 2, 20)
+    got = StudentT(scale=0.5, degrees_of_freedom=3.0).log_density(Observations.of(y, noise_scale=scale), f)
+    np.testing.assert_allclose(got, stats.t.logpdf(y, 3.0, loc=f, scale=0.5 * np.sqrt(scale)), rtol=1e-10)
+
+
+def test_large_counts_keep_their_digits():
+    """The Poisson log-density at its top is -½ log(2πy), whatever the size of y."""
+    y = np.array([1e3, 1e6, 1e9, 1e12])
+    got = Poisson().log_density(Observations.of(y), np.log(y))
+    np.testing.assert_allclose(got, -0.5 * np.log(2 * np.pi * y) - 1 / (12 * y), rtol=1e-12)
+
+
+def test_a_little_dispersion_is_nearly_poisson(rng):
+    y, f = rng.poisson(3.0, 30).astype(float), rng.normal(size=30)
+    obs = Observations.of(y)
+    near = NegativeBinomial(dispersion=1e-7).log_density(obs, f)
+    np.testing.assert_allclose(near, Poisson().log_density(obs, f), atol=1e-4)
