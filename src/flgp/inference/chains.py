@@ -1,0 +1,246 @@
+"""Several chains of a sampler, and what their draws are worth."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from .._typing import Array, IntArray
+from ..likelihoods import Categorical, Likelihood, Observations
+from .diagnostics import diagnose
+from .expectation_propagation import ExpectationPropagation
+from .gibbs import can_augment, gibbs_sampler
+from .posterior import WeightPosterior
+from .sampler import Sampler, cycle
+from .slice_sampling import slice_sampler
+
+# R-hat is the worst of some 50 quantities, so the customary 1.01 would warn about good chains.
+RHAT_LIMIT = 1.05
+
+
+@dataclass(frozen=True)
+class Chains:
+    """Draws of the whitened weights v, and their diagnostics.
+
+    The weights are not monitored one by one: what is predicted depends on the latent f, and the data say
+    nothing about many directions of v. The k monitored quantities are f at `rows` of the labelled points
+    (with C latent functions, all C at each) and, last, the log density of the posterior.
+    """
+
+    draws: Array  # (n_chains, n_draws, q) or (n_chains, n_draws, q, C)
+    latent: Array  # f at `rows`: (n_chains, n_draws, len(rows)) or (n_chains, n_draws, len(rows), C)
+    log_density: Array  # log p(y | f) - |v|²/2: (n_chains, n_draws)
+    rows: IntArray  # the monitored labelled rows
+    rhat: Array  # (k,) rank-normalised split R-hat
+    ess_bulk: Array  # (k,) effective sample size of the centre
+    ess_tail: Array  # (k,) effective sample size of the 5 % and 95 % quantiles
+
+    @property
+    def max_rhat(self) -> float:
+        """The worst R-hat; 1 means that the chains cannot be told apart."""
+        return float(self.rhat.max())
+
+    @property
+    def min_ess(self) -> float:
+        """The smallest bulk or tail effective sample size, over all chains together."""
+        return float(min(self.ess_bulk.min(), self.ess_tail.min()))
+
+    @property
+    def merged(self) -> Array:
+        """All draws in one row of chains, shape (n_chains · n_draws, q) or (…, q, C)."""
+        return self.draws.reshape(-1, *self.draws.shape[2:])
+
+    def to_arviz(self) -> Any:
+        """The chains as ArviZ's InferenceData (from ArviZ 1.0 on: a DataTree).
+
+        Groups: `posterior` with `weights` and `latent`, `sample_stats` with `lp`.
+        """
+        try:
+            import arviz
+        except ImportError as error:
+            raise ImportError("Exporting chains needs ArviZ: pip install arviz") from error
+        extra = ["class"] if self.latent.ndim == 4 else []
+        groups = {
+            "posterior": {"weights": self.draws, "latent": self.latent},
+            "sample_stats": {"lp": self.log_density},
+        }
+        labels = {
+            "coords": {"row": self.rows},
+            "dims": {"weights": ["feature", *extra], "latent": ["row", *extra]},
+        }
+        if "posterior" in inspect.signature(arviz.from_dict).parameters:  # ArviZ before 1.0
+            return arviz.from_dict(**groups, **labels)
+        return arviz.from_dict(groups, **labels)
+
+
+def make_sampler(
+    design: Array,
+    obs: Observations,
+    likelihood: Likelihood | Categorical,
+    *,
+    offset: Array | float = 0.0,
+    approximation: WeightPosterior | None = None,
+) -> Sampler:
+    """The sampler that suits the likelihood.
+
+    Elliptical slices on the ellipses of `approximation`, an approximate posterior of v; where none is given
+    and there is one latent function, of expectation propagation's (whose draws were worth up to five times
+    those on Laplace's). Where Pólya-Gamma augmentation exists, a Gibbs sweep follows. Alone, each is slow
+    somewhere: separable labels under a wide prior (amplitude 30) hold up the sweeps, many contradicting
+    labels under a wide prior the slices. The cycle of both is slow in neither.
+
+    The parameters are those of `gibbs_sampler` and `slice_sampler`.
+    """
+    if approximation is None and not isinstance(likelihood, Categorical):
+        shift: Any = offset  # an array does there as well
+        unit = np.ones(design.shape[1])
+        approximation = ExpectationPropagation(design, obs, shift).evaluate(unit, likelihood).posterior
+    if not can_augment(likelihood):
+        return slice_sampler(design, obs, likelihood, offset=offset, approximation=approximation)
+    gibbs = gibbs_sampler(design, obs, likelihood, offset=offset)
+    if approximation is None:
+        return gibbs
+    return cycle(slice_sampler(design, obs, likelihood, offset=offset, approximation=approximation), gibbs)
+
+
+def run_chains(
+    sampler: Sampler,
+    *,
+    seed: int | np.random.SeedSequence | None = None,
+    n_chains: int = 4,
+    n_draws: int = 1000,
+    n_warmup: int = 500,
+    thin: int = 1,
+    n_monitored: int = 50,
+    rhat_limit: float = RHAT_LIMIT,
+) -> Chains:
+    """Run several chains one after the other, each with its own stream of random numbers.
+
+    Parameters
+    ----------
+    sampler : Sampler
+        From `make_sampler`, or any pair of `init` and `step`.
+    seed : int, SeedSequence or None
+        Spawned once for each chain: chain i does not depend on how many there are.
+    n_chains, n_draws, n_warmup : int
+        Chains, draws kept of each, and steps thrown away before the first.
+    thin : int
+        Steps for each draw kept.
+    n_monitored : int
+        At most so many labelled rows, evenly spaced, are watched for convergence.
+    rhat_limit : float
+        A larger R-hat brings a warning.
+
+    Returns
+    -------
+    Chains
+        Whether they converged or not.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If some R-hat exceeds `rhat_limit`.
+    """
+    for name, value, least in (
+        ("n_chains", n_chains, 1),
+        ("n_draws", n_draws, 4),
+        ("n_warmup", n_warmup, 0),
+        ("thin", thin, 1),
+        ("n_monitored", n_monitored, 1),
+    ):
+        if value < least:
+            raise ValueError(f"{name} must be at least {least}, not {value}.")
+    sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+    # More BLAS threads than one slow down algebra of this size.
+    with threadpool_limits(limits=1, user_api="blas"):
+        runs = [
+            _run_chain(sampler, np.random.default_rng(child), n_draws, n_warmup, thin, n_monitored)
+            for child in sequence.spawn(n_chains)
+        ]
+    draws, latent, log_density, rows = (np.stack(parts) for parts in zip(*runs, strict=True))
+    monitored = np.concatenate([latent.reshape(n_chains, n_draws, -1), log_density[..., None]], axis=2)
+    chains = Chains(draws, latent, log_density, rows[0], *diagnose(monitored))
+    if not chains.max_rhat <= rhat_limit:
+        warnings.warn(_complaint(chains, rhat_limit), ConvergenceWarning, stacklevel=2)
+    return chains
+
+
+def mixture_draws(
+    sizes: Sequence[int], probabilities: Array, n_draws: int, rng: np.random.Generator
+) -> tuple[IntArray, IntArray]:
+    """Which draws to take for a sample of a mixture over hyperparameters.
+
+    Chains at K hyperparameter values have different designs, so their weights cannot be stacked. Draw i
+    of the mixture is draw `index[i]` of component `component[i]`. Components are taken by systematic
+    sampling: each as often as its probability says, up to one; the draws of each without repetition as
+    long as there are enough.
+
+    Parameters
+    ----------
+    sizes : sequence of K ints
+        The number of draws of each component, `len(chains.merged)`.
+    probabilities : ndarray of shape (K,)
+        Posterior weights of the hyperparameter values, up to a factor.
+    n_draws : int
+    rng : Generator
+
+    Returns
+    -------
+    component, index : ndarrays of shape (n_draws,)
+        Ordered by component.
+    """
+    cumulative = np.cumsum(np.asarray(probabilities, dtype=float))
+    if len(cumulative) != len(sizes):
+        raise ValueError(f"{len(sizes)} components but {len(cumulative)} probabilities.")
+    if not np.all(np.diff(cumulative, prepend=0.0) >= 0) or not 0 < cumulative[-1] < np.inf:
+        raise ValueError("Probabilities must be non-negative and finite, and not all zero.")
+    ticks = (np.arange(n_draws) + rng.random()) / n_draws * cumulative[-1]
+    component = np.minimum(np.searchsorted(cumulative, ticks, side="right"), len(sizes) - 1)
+    counts = np.bincount(component, minlength=len(sizes))
+    index = [
+        np.concatenate([rng.permutation(size) for _ in range(-(-count // size))])[:count]
+        for size, count in zip(sizes, counts, strict=True)
+        if count
+    ]
+    return component, np.concatenate(index) if index else component
+
+
+def _run_chain(
+    sampler: Sampler, rng: np.random.Generator, n_draws: int, n_warmup: int, thin: int, n_monitored: int
+) -> tuple[Array, Array, Array, IntArray]:
+    """Draws, latent values at the monitored rows, log densities, and those rows, of one chain."""
+    state = sampler.init(rng)
+    m = len(state.latent)
+    rows = np.unique(np.linspace(0, m - 1, min(m, n_monitored)).round().astype(int))
+    draws = np.empty((n_draws, *state.weights.shape))
+    latent = np.empty((n_draws, len(rows), *state.latent.shape[1:]))
+    log_density = np.empty(n_draws)
+    for _ in range(n_warmup):
+        state, _ = sampler.step(rng, state)
+    for i in range(n_draws):
+        for _ in range(thin):
+            state, _ = sampler.step(rng, state)
+        draws[i], latent[i], log_density[i] = state.weights, state.latent[rows], state.log_density
+    return draws, latent, log_density, rows
+
+
+def _complaint(chains: Chains, limit: float) -> str:
+    worst = int(np.argmax(chains.rhat))
+    per_row = (len(chains.rhat) - 1) // len(chains.rows)
+    if worst == len(chains.rhat) - 1:
+        what = "the log density"
+    else:
+        what = f"the latent value at labelled row {chains.rows[worst // per_row]}"
+    return (
+        f"The chains have not converged: R-hat is {chains.max_rhat:.3f} for {what} (limit {limit:g}), "
+        f"the smallest effective sample size {chains.min_ess:.0f} of "
+        f"{chains.draws.shape[0] * chains.draws.shape[1]} draws. The draws are kept; increase n_warmup and "
+        "n_draws."
+    )
