@@ -62,6 +62,7 @@ class Likelihood(ABC):
     parameter_names: ClassVar[tuple[str, ...]] = ()
     uses: ClassVar[tuple[str, ...]] = ()  # which of exposure, trials and noise_scale it takes account of
     log_concave: ClassVar[bool] = True
+    discrete: ClassVar[bool] = False  # y takes whole numbers from 0
 
     def __post_init__(self) -> None:
         for name in self.parameter_names:
@@ -155,6 +156,10 @@ class Likelihood(ABC):
         within = self._average(self.conditional_variance, mean, variance)
         between = self._average(lambda f: (self.conditional_mean(f) - first) ** 2, mean, variance)
         return within + between
+
+    def cdf(self, y: Array, f: Array) -> Array:
+        """P(Y ≤ y | f) for one trial and unit exposure; `predict_interval` needs it."""
+        raise NotImplementedError(f"{type(self).__name__} does not give P(Y ≤ y | f): define `cdf`.")
 
     def sample(self, f: Array, rng: np.random.Generator) -> Array:
         """Draws of y given f (one trial, unit exposure), of f's shape."""

@@ -13,6 +13,8 @@ from ._logistic import logistic_gaussian_integral
 class Proportion(Likelihood):
     """What does not depend on the number of trials; the link is the logit unless overridden."""
 
+    discrete = True
+
     def conditional_mean(self, f: Array) -> Array:
         """P(success | f)."""
         return np.asarray(expit(f))
@@ -28,6 +30,10 @@ class Proportion(Likelihood):
     def predictive_variance(self, mean: Array, variance: Array) -> Array:
         """One trial is a coin toss: p(1 - p) with p the predictive mean."""
         return self.predictive_mean(mean, variance) * self.predictive_mean(-np.asarray(mean), variance)
+
+    def cdf(self, y: Array, f: Array) -> Array:
+        """0 below 0, P(y = 0) up to 1, then 1."""
+        return np.where(y >= 1.0, 1.0, np.where(y >= 0.0, 1.0 - self.conditional_mean(f), 0.0))
 
     def sample(self, f: Array, rng: np.random.Generator) -> Array:
         """0 or 1 for every f."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import digamma, gammaln
+from scipy.special import digamma, gammainc, gammaln
 
 from .._typing import Array
 from ._base import Derivatives, Observations, ParameterDerivatives, refuse
@@ -46,6 +46,11 @@ class Gamma(LogLink):
         d = self.derivatives(obs, f)
         log_density = shape * (np.log(shape) - digamma(shape) + delta - safe_expm1(delta))
         return [ParameterDerivatives(log_density, d.gradient, d.curvature)]
+
+    def cdf(self, y: Array, f: Array) -> Array:
+        """The regularised incomplete gamma function P(shape, shape·y/e^f)."""
+        shape = self._parameter("shape")
+        return np.asarray(gammainc(shape, shape * np.maximum(y, 0.0) / safe_exp(f)))
 
     def sample(self, f: Array, rng: np.random.Generator) -> Array:
         """Positive reals at unit exposure."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
+from scipy.special import ndtr
 
 from .._typing import Array
 from ._base import Derivatives, Likelihood, Observations, ParameterDerivatives, Tilted
@@ -80,6 +81,10 @@ class Gaussian(Likelihood):
     def predictive_variance(self, mean: Array, variance: Array) -> Array:
         """Variance of f plus σ²."""
         return np.asarray(variance) + self.conditional_variance(mean)
+
+    def cdf(self, y: Array, f: Array) -> Array:
+        """Φ((y - f)/σ)."""
+        return np.asarray(ndtr((y - f) / np.sqrt(self._parameter("noise_variance"))))
 
     def sample(self, f: Array, rng: np.random.Generator) -> Array:
         """Noise added to f."""

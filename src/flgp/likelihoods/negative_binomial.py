@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import betaln, digamma, expit, log_expit
+from scipy.special import betainc, betaln, digamma, expit, log_expit
 
 from .._typing import Array
 from ._base import Derivatives, Observations, ParameterDerivatives
@@ -31,6 +31,7 @@ class NegativeBinomial(LogLink):
     dispersion: float | None = None
 
     name: ClassVar[str] = "negative_binomial"
+    discrete: ClassVar[bool] = True
     parameter_names: ClassVar[tuple[str, ...]] = ("dispersion",)
 
     def _size_and_logit(self, obs: Observations, f: Array) -> tuple[float, Array]:
@@ -56,6 +57,12 @@ class NegativeBinomial(LogLink):
         up, down = expit(eta), expit(-eta)
         log_density = d.gradient - size * (digamma(obs.y + size) - digamma(size) + log_expit(-eta))
         return [ParameterDerivatives(log_density, size * up - d.curvature, -size * up * down - d.third)]
+
+    def cdf(self, y: Array, f: Array) -> Array:
+        """The regularised incomplete beta function I_q(1/dispersion, y + 1), q = 1/(1 + dispersion e^f)."""
+        dispersion = self._parameter("dispersion")
+        q = expit(-(f + np.log(dispersion)))
+        return np.where(y >= 0, betainc(1.0 / dispersion, np.floor(np.maximum(y, 0.0)) + 1.0, q), 0.0)
 
     def sample(self, f: Array, rng: np.random.Generator) -> Array:
         """Counts at unit exposure: Poisson with a gamma-distributed rate."""

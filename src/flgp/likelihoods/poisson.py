@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import gammaincc, gammaln
 
 from .._typing import Array
 from ._base import Derivatives, Observations
@@ -34,6 +34,7 @@ class Poisson(LogLink):
     """y | f ~ Poisson(exposure · e^f). Predictions are for unit exposure."""
 
     name: ClassVar[str] = "poisson"
+    discrete: ClassVar[bool] = True
 
     def log_density(self, obs: Observations, f: Array) -> Array:
         """Here y log μ - μ - log y!, with μ = exposure · e^f.
@@ -51,6 +52,10 @@ class Poisson(LogLink):
         """They are y - μ, μ and -μ with μ = exposure · e^f."""
         expected = safe_exp(f + np.log(obs.exposure))
         return Derivatives(obs.y - expected, expected, -expected)
+
+    def cdf(self, y: Array, f: Array) -> Array:
+        """The regularised incomplete gamma function Q(y + 1, e^f)."""
+        return np.where(y >= 0, gammaincc(np.floor(np.maximum(y, 0.0)) + 1.0, safe_exp(f)), 0.0)
 
     def sample(self, f: Array, rng: np.random.Generator) -> Array:
         """Counts at unit exposure."""

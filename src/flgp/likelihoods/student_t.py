@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import gammaln, stdtr
 
 from .._typing import Array
 from ._base import Derivatives, Likelihood, Observations, ParameterDerivatives
@@ -109,6 +109,10 @@ class StudentT(Likelihood):
     def predictive_variance(self, mean: Array, variance: Array) -> Array:
         """Variance of f plus that of the noise."""
         return np.asarray(variance) + self.conditional_variance(mean)
+
+    def cdf(self, y: Array, f: Array) -> Array:
+        """Student's distribution function at (y - f)/σ."""
+        return np.asarray(stdtr(self.degrees_of_freedom, (y - f) / self._parameter("scale")))
 
     def sample(self, f: Array, rng: np.random.Generator) -> Array:
         """Noise added to f."""

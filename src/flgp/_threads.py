@@ -1,0 +1,81 @@
+"""Threads: how many, and a pool that never fights with BLAS for the cores."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Threads to use for `n_jobs`, scikit-learn's meaning of negative numbers included.
+
+    None means all cores this process may use, or OMP_NUM_THREADS where that is lower, as for BLAS and
+    OpenMP: joblib sets that variable in its workers, so that nested parallelism does not oversubscribe.
+    """
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    else:  # pragma: no cover - platforms without affinity
+        cores = os.cpu_count() or 1
+    if n_jobs is None:
+        limit = os.environ.get("OMP_NUM_THREADS", "")
+        return min(cores, int(limit)) if limit.isdigit() and int(limit) > 0 else cores
+    return max(1, cores + 1 + n_jobs) if n_jobs < 0 else n_jobs
+
+
+class _BlasLimit:
+    """BLAS held at one thread while anybody asks for it; safe when fits run in several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._controller: ThreadpoolController | None = None  # made once: it scans all loaded libraries
+        self._limits: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._users += 1
+            if self._users == 1:
+                if self._controller is None:
+                    self._controller = ThreadpoolController()
+                self._limits = self._controller.limit(limits=1, user_api="blas")
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._limits.restore_original_limits()
+
+
+single_threaded_blas = _BlasLimit()
+
+
+@contextmanager
+def limited_blas(n_threads: int) -> Iterator[None]:
+    """Large dense algebra on `n_threads` BLAS threads; one thread is the shared limit above."""
+    if n_threads == 1:
+        with single_threaded_blas:
+            yield
+    else:
+        yield
+
+
+def thread_map(function: Callable[[T], R], items: Iterable[T], n_threads: int) -> Iterator[R]:
+    """`map` in order, over `n_threads` threads with single-threaded BLAS inside each.
+
+    The results are those of one thread, bit for bit: every item is computed alone and in order of use.
+    """
+    with single_threaded_blas:
+        if n_threads == 1:
+            yield from map(function, items)
+            return
+        with ThreadPoolExecutor(n_threads) as pool:
+            yield from pool.map(function, items)

@@ -1,0 +1,19 @@
+"""What "auto" means."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def auto_anchors(n: int) -> int:
+    """Number of anchors for n points.
+
+    Accuracy grows with s rather than with n, and so does cost: 30·√n anchors, at most 8000. An anchor with
+    fewer than about five points is hardly joined to the others, so at most a fifth of the points.
+    """
+    return max(1, min(int(30.0 * np.sqrt(n)), 8000, max(n // 5, min(n, 50))))
+
+
+def auto_eigenpairs(n_anchors: int, n_labeled: int) -> int:
+    """Number of eigenpairs: 200, or more where many labels can tell more apart, up to half the anchors."""
+    return int(min(max(200, n_labeled // 10), 1000, max(n_anchors // 2, 1)))

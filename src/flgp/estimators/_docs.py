@@ -1,0 +1,61 @@
+"""One text for the parameters and attributes that all estimators share."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+SHARED_PARAMETERS = """n_anchors : int or "auto"
+        s, the number of anchors. "auto": 30·√n, at most 8000 and a fifth of the points.
+        More anchors is the way to more accuracy; memory is about n·(3r+p) numbers, never n·s.
+    n_neighbors : int
+        r, the anchors that each point is joined to.
+    n_eigenpairs : int or "auto"
+        M, the eigenpairs of the graph Laplacian kept. "auto": 200, or a tenth of the labels where that is
+        more, at most 1000 and half the anchors. Raised to the number of connected parts of the graph.
+    anchors : {{"kmeans", "minibatch", "random", "all"}} or array of shape (s, p)
+        How anchors are found. "all" makes every point an anchor (the paper's FLGP-X).
+    anchor_weights : {{"auto", "counts", "uniform"}}
+        n_j: the points nearest to each anchor, or 1. "auto": counts unless anchors are random or all.
+    base_kernel : {{"lae", "se"}}
+        Weights between points and anchors: local anchor embedding, or squared exponential.
+    bandwidth : float, optional
+        ε of the SE weights exp(-d²/4ε²). None: searched by evidence (or by a rule of thumb without labels).
+    kernel : {{"heat", "matern"}}
+        Spectral kernel: exp(-tλ), or (1 + tλ/ν)^(-ν).
+    nu : float
+        ν of the Matérn kernel.
+    diffusion_time : float, optional
+        t, in graph steps. None: learned.
+    amplitude : float, optional
+        a², the signal variance. None: learned; 1.0 is the paper's model.
+    random_state : int, RandomState or None
+        Seed of the anchors.
+    n_jobs : int, optional
+        Threads. None: all cores this process may use. The result does not depend on it.
+    verbose : int
+        Above 0: a line for each stage on standard error."""
+
+SHARED_ATTRIBUTES = """anchors_ : array of shape (s, p)
+    eigenvalues_ : array of shape (M,)
+        λ_i of the graph Laplacian.
+    bandwidth_ : float or None
+        ε; None for local anchor embedding.
+    diffusion_time_, amplitude_ : float, or array with one entry for each latent function
+    n_graph_components_ : int
+        Connected parts of the graph.
+    transduction_ : array
+        Predictions for the fitted rows (those of X, then of X_unlabeled).
+    log_marginal_likelihood_value_ : float
+    optimizer_result_ : OptimizeResult, or list of them
+        Names, theta (logarithms), gradient, bounds and which of them were reached."""
+
+C = TypeVar("C", bound=type)
+
+
+def documented(cls: C) -> C:
+    """Put the shared texts into a class's docstring."""
+    if cls.__doc__ is not None:  # python -OO strips docstrings
+        shared = SHARED_PARAMETERS.replace("{{", "{").replace("}}", "}")
+        text = cls.__doc__.replace("{shared}", shared).replace("{attributes}", SHARED_ATTRIBUTES)
+        cls.__doc__ = text.replace("{{", "{").replace("}}", "}")
+    return cls

@@ -1,0 +1,79 @@
+"""Checks of parameters and labels, with errors that name the argument and the remedy."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array, BoolArray
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
+    """`value` must be one of `choices`."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name}={value!r} is not known. Use one of {', '.join(map(repr, choices))}.")
+
+
+def check_count(name: str, value: Any, minimum: int = 1, auto: bool = False) -> None:
+    """`value` must be an integer of at least `minimum`, or "auto"."""
+    if auto and isinstance(value, str) and value == "auto":
+        return
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < minimum:
+        hint = ' or "auto"' if auto else ""
+        raise ValueError(f"{name}={value!r} must be an integer of at least {minimum}{hint}.")
+
+
+def check_positive(name: str, value: Any, optional: bool = True) -> None:
+    """`value` must be a positive finite number, or None where that means it is learned."""
+    if optional and value is None:
+        return
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not real or not np.isfinite(value) or value <= 0:
+        hint = ", or None to learn it" if optional else ""
+        raise ValueError(f"{name}={value!r} must be a positive finite number{hint}.")
+
+
+def check_row_values(name: str, values: Any, rows: int) -> Array | None:
+    """A per-row argument of `fit`, shape (n,)."""
+    if values is None:
+        return None
+    result = np.asarray(values, dtype=float)
+    if result.shape != (rows,):
+        raise ValueError(
+            f"{name} has shape {result.shape} but X has {rows} rows. Give one number for each row of X."
+        )
+    return result
+
+
+def is_missing_label(y: Array, unlabeled: Any) -> BoolArray:
+    """Rows whose class label says "unlabelled": the marker, None, NaN or pandas' NA."""
+    missing = np.zeros(len(y), dtype=bool)
+    if y.dtype.kind == "f":
+        missing |= np.isnan(y)
+    elif y.dtype.kind == "O":
+        # NA and NaN are the values that are not equal to themselves, or refuse to say.
+        missing |= np.array([value is None or _not_itself(value) for value in y], dtype=bool)
+    known = ~missing
+    if unlabeled is not None and known.any():
+        missing[known] = (
+            np.array([_same(value, unlabeled) for value in y[known]], dtype=bool)
+            if (y.dtype.kind == "O")
+            else (y[known] == unlabeled)
+        )
+    return missing
+
+
+def _not_itself(value: Any) -> bool:
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas.NA has no truth value
+        return True
+
+
+def _same(value: Any, marker: Any) -> bool:
+    return (type(value) is type(marker) and value == marker) or (
+        isinstance(value, numbers.Number) and isinstance(marker, numbers.Number) and value == marker
+    )

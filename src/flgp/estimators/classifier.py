@@ -1,0 +1,292 @@
+"""Semi-supervised classification."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.base import ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from .._typing import Array, BoolArray, IntArray
+from ..feature_map import FeatureMap, Rows
+from ..inference.latent import SoftmaxField
+from ..inference.learning import Head, Task
+from ..likelihoods import Bernoulli, Categorical, Observations
+from ._docs import documented
+from ._latent import Component, LatentEstimator
+from ._validation import check_choice, check_row_values, is_missing_label
+
+MULTI_CLASS = ("one_vs_rest", "softmax")
+
+
+@documented
+class FLGPClassifier(ClassifierMixin, LatentEstimator):
+    """Heat-kernel Gaussian process classification on an unknown manifold.
+
+    Rows whose label is `unlabeled`, None, NaN or pandas' NA show the manifold, the others the classes.
+
+    Parameters
+    ----------
+    {shared}
+    multi_class : {{"one_vs_rest", "softmax"}}
+        How more than two classes are modelled: a latent function for each, independent (the paper's), or
+        coupled.
+    unlabeled : int or str, default -1
+        The label that means "unlabelled".
+    inference : {{"auto", "laplace", "ep"}}
+        How the posterior is approximated. "auto": expectation propagation for binary and one-vs-rest,
+        Laplace for softmax.
+
+    Attributes
+    ----------
+    {attributes}
+    classes_ : array of shape (C,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from flgp import FLGPClassifier
+    >>> angle = np.linspace(0, 2 * np.pi, 400, endpoint=False)
+    >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> X = np.concatenate([ring, 2 * ring])
+    >>> y = np.full(800, -1)
+    >>> y[0], y[400] = 0, 1
+    >>> model = FLGPClassifier(random_state=0).fit(X, y)
+    >>> float(np.mean(model.predict(X) == np.repeat([0, 1], 400)))
+    1.0
+    """
+
+    def __init__(
+        self,
+        *,
+        n_anchors: int | str = "auto",
+        n_neighbors: int = 3,
+        n_eigenpairs: int | str = "auto",
+        anchors: str | Array = "kmeans",
+        anchor_weights: str = "auto",
+        base_kernel: str = "lae",
+        bandwidth: float | None = None,
+        kernel: str = "heat",
+        nu: float = 1.5,
+        diffusion_time: float | None = None,
+        amplitude: float | None = None,
+        multi_class: str = "one_vs_rest",
+        unlabeled: Any = -1,
+        inference: str = "auto",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            n_anchors=n_anchors,
+            n_neighbors=n_neighbors,
+            n_eigenpairs=n_eigenpairs,
+            anchors=anchors,
+            anchor_weights=anchor_weights,
+            base_kernel=base_kernel,
+            bandwidth=bandwidth,
+            kernel=kernel,
+            nu=nu,
+            diffusion_time=diffusion_time,
+            amplitude=amplitude,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.multi_class = multi_class
+        self.unlabeled = unlabeled
+        self.inference = inference
+
+    def fit(self, X: Any, y: Any, X_unlabeled: Any = None, *, sample_weight: Any = None) -> Self:
+        """Learn the manifold from all rows and the classes from the labelled ones.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        y : array-like of shape (n,)
+            Class labels; `unlabeled`, None, NaN or pandas' NA where there is none.
+        X_unlabeled : array-like of shape (u, p), optional
+            More unlabelled rows.
+        sample_weight : array-like of shape (n,), optional
+            Ignored where y is missing.
+
+        Returns
+        -------
+        self
+        """
+        with self._unfitted_if_it_fails():
+            self._check_parameters()
+            X = self._validated(X, reset=True)
+            y, missing = self._checked_labels(y, len(X))
+            rows = self._with_unlabeled(X, X_unlabeled)
+            labeled = np.flatnonzero(~missing)
+            weight = check_row_values("sample_weight", sample_weight, len(X))
+            if weight is not None:
+                weight = weight[labeled]
+                if not (np.isfinite(weight) & (weight > 0)).all():
+                    raise ValueError("sample_weight must be positive and finite in every labelled row.")
+            self.classes_, codes = np.unique(_plain(y[labeled]), return_inverse=True)
+            self._fit_tasks(rows, labeled, self._tasks(codes, weight), {})
+        return self
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice("multi_class", self.multi_class, MULTI_CLASS)
+
+    def _checked_labels(self, y: Any, n: int) -> tuple[Array, BoolArray]:
+        if y is None:
+            raise ValueError(
+                "FLGPClassifier requires y to be passed, but the target y is None. "
+                f"Mark unlabelled rows by {self.unlabeled!r}."
+            )
+        if not hasattr(y, "dtype"):
+            given = list(y)
+            # NumPy would turn None into a string among strings.
+            y = np.array(given, dtype=object) if any(value is None for value in given) else np.asarray(given)
+        y = column_or_1d(np.asarray(y), warn=True)
+        if len(y) != n:
+            raise ValueError(f"y has {len(y)} entries but X has {n} rows. Give one label a row.")
+        missing = is_missing_label(y, self.unlabeled)
+        if missing.all():
+            raise ValueError(
+                f"y has no labelled row: all are {self.unlabeled!r}, None or NaN. Label at least one row, "
+                "or set `unlabeled` if that value is a class."
+            )
+        check_classification_targets(_plain(y[~missing]))
+        return y, missing
+
+    def _tasks(self, codes: IntArray, weight: Array | None) -> list[Task]:
+        positions = np.arange(len(codes))
+        count = len(self.classes_)
+        if count > 2 and self.multi_class == "softmax":
+            return [Task(positions, Observations.of(codes, weight=weight), Categorical(count))]
+        # One class among the labels: a single function that is told "yes" everywhere.
+        wanted = range(count) if count > 2 else [count - 1]
+        likelihood = Bernoulli()
+        return [
+            Task(positions, Observations.of((codes == k).astype(float), weight=weight), likelihood)
+            for k in wanted
+        ]
+
+    def _posteriors(self, feature_map: FeatureMap, heads: Sequence[Head]) -> list[list[Component]]:
+        self._joint_ = None
+        if not isinstance(heads[0].task.likelihood, Categorical):
+            return super()._posteriors(feature_map, heads)
+        (head,) = heads
+        d = head.evidence.weights(head.fit.values)
+        self._joint_ = SoftmaxField.of(feature_map.spectrum.lift, head.fit.evaluation.posterior, d)
+        return [[Component(1.0, field, head.fit.likelihood, d)] for field in self._joint_.fields]
+
+    # -- prediction ------------------------------------------------------------------------------------
+
+    def predict_proba(self, X: Any) -> Array:
+        """Class probabilities, integrated over the posterior; rows sum to 1.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+
+        Returns
+        -------
+        array of shape (n, C)
+        """
+        check_is_fitted(self)
+        return self._map_blocks(self._validated(X, reset=False), self._probabilities)
+
+    def _probabilities(self, rows: Rows) -> Array:
+        count = len(self.classes_)
+        if count == 1:
+            return np.ones((len(rows.z), 1))
+        if self._joint_ is not None:
+            return self._joint_.probabilities(rows)
+        columns = []
+        for mixture in self._mixtures_:
+            column = np.zeros(len(rows.z))
+            for part in mixture:
+                latent = part.field.means(rows), part.field.variances(rows)
+                column += part.weight * part.likelihood.predictive_mean(*latent)
+            columns.append(column)
+        if count == 2:
+            return np.stack([1.0 - columns[0], columns[0]], axis=1)
+        return exactly_one(np.stack(columns, axis=1))
+
+    def predict(self, X: Any) -> Array:
+        """The most probable class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        check_is_fitted(self)
+        return self._map_blocks(self._validated(X, reset=False), self._point)
+
+    def _point(self, rows: Rows) -> Array:
+        if len(self.classes_) <= 2 and len(self._mixtures_[0]) == 1:
+            # The link is symmetric: p > 1/2 where the latent mean is positive, and no variance is needed.
+            positive = self._mixtures_[0][0].field.means(rows) > 0
+            return self.classes_[positive.astype(int) * (len(self.classes_) - 1)]
+        return self.classes_[self._probabilities(rows).argmax(axis=1)]
+
+    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0, prior: bool = False) -> Array:
+        """Joint draws of the class labels at any points, shape (n, n_samples).
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        n_samples : int
+        random_state : int, RandomState or None
+        prior : bool
+            From the prior at the learned hyperparameters instead of the posterior.
+        """
+        check_is_fitted(self)
+        f = self.sample_f(X, n_samples, random_state, prior)
+        if self._joint_ is not None:
+            return self._sample_coupled(f, random_state)
+        rng = np.random.default_rng(check_random_state(random_state).randint(2**31) + 1)
+        uniform = rng.random((f.shape[0], n_samples))
+        if len(self.classes_) == 1:
+            return np.full(uniform.shape, self.classes_[0])
+        likelihood = self._mixtures_[0][0].likelihood
+        p = likelihood.conditional_mean(f)
+        if p.ndim == 2:
+            return self.classes_[(uniform < p).astype(int)]
+        p = exactly_one(p)
+        return self.classes_[(uniform[:, None, :] > np.cumsum(p, axis=1)[:, :-1]).sum(axis=1)]
+
+    def _sample_coupled(self, f: Array, random_state: Any) -> Array:
+        """Classes for joint draws f (n, C, n_samples): the largest of f plus Gumbel noise."""
+        rng = np.random.default_rng(check_random_state(random_state).randint(2**31) + 1)
+        return self.classes_[np.argmax(f + rng.gumbel(size=f.shape), axis=1)]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy over the labelled rows."""
+        X = self._validated(X, reset=False)
+        y, missing = self._checked_labels(y, len(X))
+        right = self.predict(X[~missing]) == _plain(y[~missing])
+        weight = None if sample_weight is None else np.asarray(sample_weight)[~missing]
+        return float(np.average(right, weights=weight))
+
+
+def exactly_one(p: Array) -> Array:
+    """Class probabilities from independent "is it class c?" probabilities p (b, C).
+
+    Exactly one of the C answers is yes: P(c) ∝ p_c Π_{k≠c} (1 - p_k) ∝ p_c / (1 - p_c). Conditioning on that
+    is what the independent model implies, and is better calibrated than dividing p by its sum.
+    """
+    tiny = np.finfo(float).tiny
+    log_odds = np.log(np.maximum(p, tiny)) - np.log(np.maximum(1.0 - p, np.finfo(float).epsneg))
+    return softmax(log_odds, axis=1)
+
+
+def _plain(labels: Array) -> Array:
+    """Object labels (what is left once None and NA are gone) as a plain array of their own type."""
+    return np.array(labels.tolist()) if labels.dtype == object else labels

@@ -1,0 +1,358 @@
+"""Semi-supervised regression and counts."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import ndtri
+from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from .._typing import Array
+from ..feature_map import Rows
+from ..inference.learning import Task
+from ..inference.quantile import predictive_quantile
+from ..likelihoods import Gaussian, Likelihood, Observations, get_likelihood
+from ._base import scalar_or_array
+from ._docs import documented
+from ._latent import Component, LatentEstimator
+from ._validation import check_choice, check_positive, check_row_values
+
+MEANS = ("constant", "zero")
+
+
+@documented
+class FLGPRegressor(RegressorMixin, LatentEstimator):
+    """Heat-kernel Gaussian process regression on an unknown manifold.
+
+    Rows whose target is NaN are unlabelled: they show the manifold, the others the function on it.
+
+    Parameters
+    ----------
+    {shared}
+    noise_variance : float, optional
+        σ² of the Gaussian likelihood. None: learned.
+    likelihood : str or Likelihood, default "gaussian"
+        "gaussian", "poisson", "negative_binomial", "binomial", "gamma", "exponential", "student_t",
+        "bernoulli", "probit", or an instance from `flgp.likelihoods` (or your own).
+    inference : {{"auto", "laplace", "ep"}}
+        How a non-Gaussian posterior is approximated. "auto": expectation propagation for binary targets,
+        Laplace for the others. The Gaussian likelihood is always exact.
+    mean : {{"constant", "zero"}}
+        Prior mean of f. "constant": learned, so that regions without labels fall back to the data's mean.
+
+    Attributes
+    ----------
+    {attributes}
+    noise_variance_ : float or array of shape (k,)
+        σ², where the likelihood has one.
+    likelihood_ : Likelihood or list of Likelihood
+        With its learned parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from flgp import FLGPRegressor
+    >>> angle = np.linspace(0, 2 * np.pi, 500, endpoint=False)
+    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> y = np.full(500, np.nan)
+    >>> y[::25] = np.sin(3 * angle[::25])
+    >>> model = FLGPRegressor(random_state=0).fit(X, y)
+    >>> bool(np.abs(model.predict(X) - np.sin(3 * angle)).max() < 0.2)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        n_anchors: int | str = "auto",
+        n_neighbors: int = 3,
+        n_eigenpairs: int | str = "auto",
+        anchors: str | Array = "kmeans",
+        anchor_weights: str = "auto",
+        base_kernel: str = "lae",
+        bandwidth: float | None = None,
+        kernel: str = "heat",
+        nu: float = 1.5,
+        diffusion_time: float | None = None,
+        amplitude: float | None = None,
+        noise_variance: float | None = None,
+        likelihood: str | Likelihood = "gaussian",
+        inference: str = "auto",
+        mean: str = "constant",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            n_anchors=n_anchors,
+            n_neighbors=n_neighbors,
+            n_eigenpairs=n_eigenpairs,
+            anchors=anchors,
+            anchor_weights=anchor_weights,
+            base_kernel=base_kernel,
+            bandwidth=bandwidth,
+            kernel=kernel,
+            nu=nu,
+            diffusion_time=diffusion_time,
+            amplitude=amplitude,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.noise_variance = noise_variance
+        self.likelihood = likelihood
+        self.inference = inference
+        self.mean = mean
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        X_unlabeled: Any = None,
+        *,
+        sample_weight: Any = None,
+        noise_scale: Any = None,
+        exposure: Any = None,
+        trials: Any = None,
+    ) -> Self:
+        """Learn the manifold from all rows and f from the labelled ones.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        y : array-like of shape (n,) or (n, k)
+            NaN where unlabelled. Several columns share the graph; each has its own posterior.
+        X_unlabeled : array-like of shape (u, p), optional
+            More unlabelled rows.
+        sample_weight, noise_scale, exposure, trials : array-like of shape (n,), optional
+            What is known about each row; ignored where y is missing. `noise_scale`: relative variances
+            v_i of noise σ²·v_i. `exposure`: counts have mean exposure·rate. `trials`: of a binomial.
+
+        Returns
+        -------
+        self
+        """
+        with self._unfitted_if_it_fails():
+            self._check_parameters()
+            X = self._validated(X, reset=True)
+            targets = self._checked_targets(y, len(X))
+            known = {
+                "weight": check_row_values("sample_weight", sample_weight, len(X)),
+                "noise_scale": check_row_values("noise_scale", noise_scale, len(X)),
+                "exposure": check_row_values("exposure", exposure, len(X)),
+                "trials": check_row_values("trials", trials, len(X)),
+            }
+            rows = self._with_unlabeled(X, X_unlabeled)
+            labeled = np.flatnonzero(~np.isnan(targets).all(axis=1))
+            likelihood = self._likelihood()
+            tasks = [self._task(column, labeled, known, likelihood) for column in targets.T]
+            self._n_outputs_ = targets.shape[1] if np.ndim(y) == 2 else 0
+            self._fit_tasks(rows, labeled, tasks, {})
+            fitted = [head.fit.likelihood for head in self._heads_]
+            self.likelihood_ = fitted[0] if len(fitted) == 1 else fitted
+            if all(hasattr(part, "noise_variance") for part in fitted):
+                self.noise_variance_ = scalar_or_array([part.noise_variance for part in fitted])
+        return self
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_positive("noise_variance", self.noise_variance)
+        check_choice("mean", self.mean, MEANS)
+
+    def _likelihood(self) -> Likelihood:
+        likelihood = get_likelihood(self.likelihood)
+        if self.noise_variance is None:
+            return likelihood
+        if "noise_variance" not in likelihood.parameter_names:
+            raise ValueError(
+                f"noise_variance is given, but the {likelihood.name} likelihood has none. Leave it at None."
+            )
+        return likelihood.with_parameters(noise_variance=float(self.noise_variance))
+
+    def _checked_targets(self, y: Any, n: int) -> Array:
+        """Targets (n, k), with NaN where unlabelled."""
+        if y is None:
+            raise ValueError(
+                "FLGPRegressor requires y to be passed, but the target y is None. "
+                "Mark unlabelled rows by NaN."
+            )
+        try:
+            targets = np.asarray(y, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise ValueError("y must be numbers, with NaN where a row is unlabelled.") from error
+        if targets.ndim not in (1, 2):
+            raise ValueError(f"y has shape {targets.shape}. Give (n,) or (n, k).")
+        targets = targets.reshape(len(targets), -1)
+        if len(targets) != n:
+            raise ValueError(
+                f"y has {len(targets)} rows but X has {n}. Give one target a row, NaN if unknown."
+            )
+        if np.isinf(targets).any():
+            raise ValueError("y contains infinity. Use NaN for unlabelled rows.")
+        silent = np.isnan(targets).all(axis=0)
+        if silent.any():
+            which = "y" if targets.shape[1] == 1 else f"column {np.flatnonzero(silent)[0]} of y"
+            raise ValueError(f"{which} has no labelled row: every value is NaN. Label at least one row.")
+        return targets
+
+    def _task(self, target: Array, labeled: Any, known: dict, likelihood: Likelihood) -> Task:
+        position = np.flatnonzero(~np.isnan(target[labeled]))
+        rows = labeled[position]
+        given = {name: None if values is None else values[rows] for name, values in known.items()}
+        obs = Observations.of(target[rows], row=rows, **given)
+        likelihood.validate(obs)
+        obs = likelihood.absorb_weights(obs)
+        if self.mean == "zero":
+            return Task(position, obs, likelihood)
+        scale = likelihood.latent_scale(obs)
+        return Task(position, obs, likelihood, likelihood.initial_mean(obs), scale**2)
+
+    # -- prediction ------------------------------------------------------------------------------------
+
+    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
+        """E[y | x], the integral over the posterior of f.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        return_std, return_cov : bool
+            Also the standard deviation, or the joint covariance, of y: noise included.
+
+        Returns
+        -------
+        mean : array of shape (n,) or (n, k)
+        std : array of the same shape, if `return_std`
+        cov : array of shape (n, n) or (n, n, k), if `return_cov`
+        """
+        check_is_fitted(self)
+        if return_std and return_cov:
+            raise ValueError("Ask for return_std or return_cov, not both.")
+        X = self._validated(X, reset=False)
+        if return_cov:
+            return self._point(self.feature_map_.rows(X)), self._covariances(X)
+        if not return_std:
+            return self._map_blocks(X, self._point)
+
+        def mean_and_std(rows: Rows) -> tuple[Array, Array]:
+            parts = [self._moments(mixture, rows) for mixture in self._mixtures_]
+            return self._outputs([p[0] for p in parts]), self._outputs([np.sqrt(p[1]) for p in parts])
+
+        return self._map_blocks(X, mean_and_std)
+
+    def _point(self, rows: Rows) -> Array:
+        return self._outputs([self._predictive_mean(mixture, rows) for mixture in self._mixtures_])
+
+    def _predictive_mean(self, mixture: list[Component], rows: Rows) -> Array:
+        total = np.zeros(len(rows.z))
+        for part in mixture:
+            mean = part.field.means(rows)
+            if not isinstance(part.likelihood, Gaussian):  # there E y = E f, and no variance is needed
+                mean = part.likelihood.predictive_mean(mean, part.field.variances(rows))
+            total += part.weight * mean
+        return total
+
+    def _moments(self, mixture: list[Component], rows: Rows) -> tuple[Array, Array]:
+        """Mean and variance of y, (b,) each."""
+        first, second = np.zeros(len(rows.z)), np.zeros(len(rows.z))
+        for part in mixture:
+            latent = part.field.means(rows), part.field.variances(rows)
+            mean = part.likelihood.predictive_mean(*latent)
+            first += part.weight * mean
+            second += part.weight * (part.likelihood.predictive_variance(*latent) + mean**2)
+        return first, np.maximum(second - first**2, 0.0)
+
+    def _covariances(self, X: Array) -> Array:
+        rows = self.feature_map_.rows(X)
+        result = []
+        for mixture in self._mixtures_:
+            if not all(isinstance(part.likelihood, Gaussian) for part in mixture):
+                raise ValueError(
+                    "return_cov needs the Gaussian likelihood. Use sample_y for joint draws of y."
+                )
+            mean = sum(part.weight * part.field.means(rows) for part in mixture)
+            joint = np.zeros((len(X), len(X)))
+            for part in mixture:
+                gap = part.field.means(rows) - mean
+                noise = part.likelihood.noise_variance
+                joint += part.weight * (part.field.covariances(rows) + np.outer(gap, gap))
+                joint[np.diag_indices_from(joint)] += part.weight * noise
+            result.append(joint)
+        return result[0] if self._n_outputs_ == 0 else np.stack(result, axis=2)
+
+    def _outputs(self, columns: list[Array]) -> Array:
+        return columns[0] if self._n_outputs_ == 0 else np.stack(columns, axis=1)
+
+    def predict_interval(self, X: Any, coverage: float = 0.95) -> Array:
+        """Central interval that holds y with the given probability.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        coverage : float in (0, 1)
+
+        Returns
+        -------
+        array of shape (n, 2), or (n, 2, k): lower and upper ends
+        """
+        check_is_fitted(self)
+        check_positive("coverage", coverage, optional=False)
+        if coverage >= 1:
+            raise ValueError(f"coverage={coverage!r} must be below 1.")
+        X = self._validated(X, reset=False)
+        levels = (0.5 - coverage / 2, 0.5 + coverage / 2)
+
+        def ends(rows: Rows) -> Array:
+            parts = [np.stack([self._quantile(m, rows, q) for q in levels], axis=1) for m in self._mixtures_]
+            return parts[0] if self._n_outputs_ == 0 else np.stack(parts, axis=2)
+
+        return self._map_blocks(X, ends)
+
+    def _quantile(self, mixture: list[Component], rows: Rows, level: float) -> Array:
+        if len(mixture) == 1 and isinstance(mixture[0].likelihood, Gaussian):
+            mean, variance = self._moments(mixture, rows)
+            return mean + ndtri(level) * np.sqrt(variance)
+        latent = [(part.field.means(rows), part.field.variances(rows)) for part in mixture]
+        parts = [(part.weight, part.likelihood) for part in mixture]
+        return predictive_quantile(parts, latent, level)
+
+    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0, prior: bool = False) -> Array:
+        """Joint draws of y at any points.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        n_samples : int
+        random_state : int, RandomState or None
+        prior : bool
+            From the prior at the learned hyperparameters instead of the posterior.
+
+        Returns
+        -------
+        array of shape (n, n_samples), or (n, k, n_samples)
+        """
+        check_is_fitted(self)
+        rows = self.feature_map_.rows(self._validated(X, reset=False))
+        rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
+        draws = []
+        for output, mixture in enumerate(self._mixtures_):
+            f = self._draw(output, rows, n_samples, rng, prior)
+            draws.append(mixture[0].likelihood.sample(f, rng))
+        return draws[0] if self._n_outputs_ == 0 else np.stack(draws, axis=1)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R² over the labelled rows."""
+        y = np.asarray(y, dtype=float)
+        known = ~np.isnan(y.reshape(len(y), -1)).any(axis=1)
+        weight = None if sample_weight is None else np.asarray(sample_weight)[known]
+        prediction = self.predict(np.asarray(self._validated(X, reset=False))[known])
+        return float(r2_score(y[known], prediction, sample_weight=weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = True
+        return tags

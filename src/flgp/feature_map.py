@@ -1,0 +1,98 @@
+"""The feature map φ(x) = z(x) B of any point, seen or not, with its distance from the point cloud."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ._threads import thread_map
+from ._typing import Array, IntArray, RowLike
+from .blocks import Blocks, row_blocks
+from .graph import NeighborBlock, NeighborGraph, Transition, anchor_gram, fit_transition
+from .spectrum import Spectrum, fit_spectrum
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of the transition matrix, and how far each belongs to the point cloud."""
+
+    index: IntArray  # (b, r)
+    z: Array  # (b, r)
+    closeness: Array  # (b,) 1 on the cloud, falling to 0 far away
+
+    def combine(self, values: Array) -> Array:
+        """Σ_j z_j values_j: values at the anchors (s,) or (s, k) → (b,) or (b, k)."""
+        if values.ndim == 1:
+            return np.einsum("br,br->b", self.z, values[self.index])
+        b, r = self.index.shape
+        indptr = np.arange(0, b * r + 1, r)
+        Z = sparse.csr_array((self.z.ravel(), self.index.ravel(), indptr), shape=(b, len(values)))
+        return np.asarray(Z @ values)
+
+
+@dataclass(frozen=True)
+class FeatureMap:
+    """Stages 2 to 5, fitted: everything that a point needs to get its features."""
+
+    graph: NeighborGraph
+    transition: Transition
+    spectrum: Spectrum
+
+    @property
+    def eigenvalues(self) -> Array:
+        """λ (M,)."""
+        return self.spectrum.eigenvalues
+
+    def rows(self, X: Array) -> Rows:
+        """Transition rows of points (b, p)."""
+        return self.rows_of(self.graph.find(X))
+
+    def rows_of(self, block: NeighborBlock) -> Rows:
+        """Transition rows of points whose neighbours are known."""
+        return Rows(block.index, self.transition.rows(block), self._closeness(block))
+
+    def features(self, rows: Rows) -> Array:
+        """φ, shape (b, M); without the factor for distance from the cloud."""
+        return rows.combine(self.spectrum.lift)
+
+    def without_blocks(self) -> FeatureMap:
+        """The same without the n·r neighbours of the fitted points."""
+        return replace(self, graph=replace(self.graph, blocks=Blocks([])))
+
+    def _closeness(self, block: NeighborBlock) -> Array:
+        """Factor g on the heat-kernel part of f.
+
+        z(x) sums to 1 wherever x is, so a point far from all anchors would otherwise be as certain as
+        the nearest fitted ones. g is 1 within the radius that the fitted points show around the
+        anchor, then falls as a Gaussian of the excess; f gets its prior variance back as g falls.
+        """
+        radius = self.graph.radii[block.index[:, 0]]
+        excess = np.maximum(np.sqrt(block.sqdist[:, 0]) / radius - 1.0, 0.0)
+        return np.exp(-0.5 * np.minimum(excess, 40.0) ** 2)
+
+
+def fit_feature_map(
+    graph: NeighborGraph,
+    n_eigenpairs: int,
+    epsilon: float | None = None,
+    blocks: Blocks[NeighborBlock] | None = None,
+    n_threads: int = 1,
+) -> FeatureMap:
+    """Stages 4 and 5 on all rows, or on some `blocks` of them."""
+    step = fit_transition(graph, epsilon, blocks)
+    gram = anchor_gram(graph, step, blocks)
+    # Rows of Z sum to 1, so the entries of ZᵀZ sum to the number of rows seen.
+    return FeatureMap(graph, step, fit_spectrum(gram, round(gram.sum()), n_eigenpairs, n_threads))
+
+
+def map_rows(X: RowLike, function: Callable[[Any], Any], n_threads: int, block_rows: int = 8_192) -> Any:
+    """`function` of every block of rows of X; its array, or each array of its tuple, put together."""
+    makers = row_blocks(X, block_rows=block_rows)._makers
+    parts = list(thread_map(lambda make: function(make()), makers, n_threads))
+    if isinstance(parts[0], tuple):
+        return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
+    return np.concatenate(parts)

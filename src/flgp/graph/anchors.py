@@ -1,0 +1,62 @@
+"""Anchors (the paper's induced points): a few points that stand for all."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.cluster import MiniBatchKMeans
+
+from .._threads import limited_blas
+from .._typing import Array, RowLike
+from ..blocks import take_rows
+from .kmeans import kmeans
+
+ANCHOR_RULES = ("kmeans", "minibatch", "random", "all")
+
+# Points that k-means sees for each anchor. Beyond this the centres no longer improve the predictions.
+_SAMPLE_PER_ANCHOR = 20
+# Lloyd rounds; in many columns the gain after the first few is in the noise and each is costly.
+_MAX_ITER_LOW_DIMENSION, _MAX_ITER_HIGH_DIMENSION = 100, 12
+
+
+def choose_anchors(
+    X: RowLike, n_anchors: int, rule: str | Array, rng: np.random.Generator, n_threads: int = 1
+) -> Array:
+    """Distinct anchors, shape (at most n_anchors, p), double precision.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, p), sliceable by rows
+    n_anchors : int
+        s; ignored when the anchors are given or are all points.
+    rule : one of `ANCHOR_RULES`, or an array of shape (s, p)
+    rng : numpy.random.Generator
+    n_threads : int
+    """
+    if not isinstance(rule, str):
+        return _distinct(rule)
+    n = X.shape[0]
+    if rule == "all" or n_anchors >= n:
+        return _distinct(X[:])
+    if rule == "random":
+        return _distinct(_sample(X, n_anchors, rng))
+    sample = _sample(X, min(n, _SAMPLE_PER_ANCHOR * n_anchors), rng)
+    if rule == "minibatch":
+        seed = int(rng.integers(2**31))
+        clusters = MiniBatchKMeans(n_anchors, random_state=seed, n_init=1, batch_size=4096)
+        with limited_blas(n_threads):
+            return _distinct(clusters.fit(sample).cluster_centers_)
+    few_columns = sample.shape[1] <= 12
+    max_iter = _MAX_ITER_LOW_DIMENSION if few_columns else _MAX_ITER_HIGH_DIMENSION
+    return _distinct(kmeans(sample, n_anchors, rng, max_iter=max_iter, n_threads=n_threads))
+
+
+def _sample(X: RowLike, count: int, rng: np.random.Generator) -> Array:
+    """`count` rows without replacement, in their order, so that files are read forwards."""
+    return take_rows(X, np.sort(rng.choice(X.shape[0], size=count, replace=False)))
+
+
+def _distinct(points: Array) -> Array:
+    """The points without repetition, in their order."""
+    points = np.ascontiguousarray(points, dtype=np.float64)
+    _, first = np.unique(points, axis=0, return_index=True)
+    return points[np.sort(first)]

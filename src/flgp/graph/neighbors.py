@@ -1,0 +1,70 @@
+"""The r nearest anchors of every point: index and squared distance."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from .._typing import Array, IntArray
+
+# Above this many columns a KD-tree visits most of its leaves and BLAS is faster.
+_MAX_TREE_COLUMNS = 12
+# Single precision picks the candidates; this many spare ones are re-ranked in double precision.
+_SPARE_CANDIDATES = 4
+# Entries of one distance tile (64-bit: 8 MB), so that it stays in cache.
+_TILE_ENTRIES = 1_000_000
+
+
+class NeighborSearch:
+    """Nearest anchors by KD-tree (few columns) or by blocked matrix products (many).
+
+    Parameters
+    ----------
+    anchors : array of shape (s, p)
+    """
+
+    def __init__(self, anchors: Array) -> None:
+        self.anchors = np.ascontiguousarray(anchors, dtype=np.float64)
+        self._tree = cKDTree(self.anchors) if self.anchors.shape[1] <= _MAX_TREE_COLUMNS else None
+        if self._tree is None:
+            # Centring keeps single precision honest for data far from the origin.
+            self._center = self.anchors.mean(axis=0)
+            centered = self.anchors - self._center
+            self._centered = np.ascontiguousarray(centered.T, dtype=np.float32)
+            self._half_norms = (0.5 * np.einsum("ij,ij->i", centered, centered)).astype(np.float32)
+
+    def __call__(self, X: Array, r: int) -> tuple[IntArray, Array]:
+        """Indices (b, r) and squared distances (b, r) of the nearest anchors, nearest first."""
+        r = min(r, len(self.anchors))
+        if self._tree is not None:
+            distance, index = self._tree.query(np.asarray(X, dtype=np.float64), k=np.arange(1, r + 1))
+            return index.astype(np.int32), distance**2
+        rows = max(16, _TILE_ENTRIES // len(self.anchors))
+        parts = [self._brute_force(X[i : i + rows], r) for i in range(0, len(X), rows)]
+        return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+
+    def _brute_force(self, X: Array, r: int) -> tuple[IntArray, Array]:
+        X = np.asarray(X, dtype=np.float64)
+        # ½|u|² - x·u orders the anchors of one row as their distances do.
+        score = self._half_norms - (X - self._center).astype(np.float32) @ self._centered
+        candidates = _smallest(score, min(r + _SPARE_CANDIDATES, score.shape[1]))
+        difference = self.anchors[candidates] - X[:, None, :]
+        sqdist = np.einsum("bkp,bkp->bk", difference, difference)
+        order = np.argsort(sqdist, axis=1, kind="stable")[:, :r]
+        index = np.take_along_axis(candidates, order, axis=1).astype(np.int32)
+        return index, np.take_along_axis(sqdist, order, axis=1)
+
+
+def _smallest(score: Array, k: int) -> IntArray:
+    """Column indices of the k smallest entries of each row; overwrites `score`.
+
+    For few of them, repeated argmin (vectorised in NumPy) is several times faster than argpartition.
+    """
+    if k > 12 or k == score.shape[1]:
+        return np.argpartition(score, min(k, score.shape[1] - 1), axis=1)[:, :k]
+    rows = np.arange(len(score))
+    chosen = np.empty((len(score), k), dtype=np.intp)
+    for column in range(k):
+        chosen[:, column] = score.argmin(axis=1)
+        score[rows, chosen[:, column]] = np.inf
+    return chosen

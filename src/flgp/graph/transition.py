@@ -1,0 +1,245 @@
+"""From neighbours to the transition matrix Z, and all that a new point needs to get its row of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from .._typing import Array, IntArray
+from ..blocks import Blocks
+from .local_anchor import local_anchor_weights
+from .neighbors import NeighborSearch
+
+# Up to this many anchors the Gram matrix is accumulated in a dense table, which is fastest.
+_DENSE_GRAM = 1500
+
+
+@dataclass(frozen=True)
+class NeighborBlock:
+    """Neighbours of a block of rows; they do not depend on the bandwidth."""
+
+    index: IntArray  # (b, r) nearest anchors, nearest first
+    sqdist: Array  # (b, r)
+    weights: Array | None  # (b, r) local anchor embedding; None for the SE kernel
+
+    def thinned(self, stride: int) -> NeighborBlock:
+        """Every `stride`-th row."""
+        weights = None if self.weights is None else self.weights[::stride]
+        return NeighborBlock(self.index[::stride], self.sqdist[::stride], weights)
+
+
+@dataclass(frozen=True)
+class NeighborGraph:
+    """Every point joined to its r nearest anchors; no anchor is without a point."""
+
+    anchors: Array  # (s, p)
+    search: NeighborSearch
+    n_neighbors: int
+    local: bool  # local anchor embedding weights rather than SE
+    sizes: Array  # (s,) n_j: points whose nearest anchor is u_j
+    radii: Array  # (s,) largest distance of those points, at least the root mean d² of all pairs
+    nearest_sqdist: Array  # (s,) smallest d² of any pair with this anchor
+    mean_sqdist: float  # over the kept n·r pairs
+    n_rows: int
+    blocks: Blocks[NeighborBlock]
+
+    def find(self, X: Array) -> NeighborBlock:
+        """Neighbours of any points (b, p)."""
+        return find_neighbors(X, self.search, self.n_neighbors, self.local)
+
+    def weighed_uniformly(self) -> NeighborGraph:
+        """The same with n_j = 1 for every anchor."""
+        return replace(self, sizes=np.ones(len(self.anchors)))
+
+
+class _Summary(NamedTuple):
+    """What the anchors see of a block of rows, each (s,) but the last two."""
+
+    counts: Array
+    mass: Array
+    radii: Array
+    nearest: Array
+    total_sqdist: float
+    rows: int
+
+    def __add__(self, other: _Summary) -> _Summary:  # type: ignore[override]
+        return _Summary(
+            self.counts + other.counts,
+            self.mass + other.mass,
+            np.maximum(self.radii, other.radii),
+            np.minimum(self.nearest, other.nearest),
+            self.total_sqdist + other.total_sqdist,
+            self.rows + other.rows,
+        )
+
+
+def find_neighbors(X: Array, search: NeighborSearch, r: int, local: bool) -> NeighborBlock:
+    """Neighbours of a block of rows (b, p), with their local anchor weights if `local`."""
+    index, sqdist = search(X, r)
+    weights = local_anchor_weights(np.asarray(X, float), search.anchors, index) if local else None
+    return NeighborBlock(index, sqdist, weights)
+
+
+def join_to_anchors(
+    rows: Blocks[Array], anchors: Array, r: int, local: bool, counts: bool, keep: bool = True
+) -> NeighborGraph:
+    """Stages 2 and 3. Anchors that nobody uses are dropped and the search repeated among the rest.
+
+    Parameters
+    ----------
+    rows : blocks of shape (b, p)
+    anchors : array of shape (s, p)
+    r : int
+    local : bool
+        Local anchor embedding weights (True) or SE (False).
+    counts : bool
+        n_j = cluster sizes; otherwise 1.
+    keep : bool
+        Keep the n·r neighbours in memory, or find them again at every pass.
+    """
+    while True:
+        search = NeighborSearch(anchors)
+        blocks = rows.map(_Finder(search, r, local), keep=keep)
+        summary: _Summary = blocks.reduce(_Summarizer(len(anchors)))
+        alive = summary.mass > 0
+        if counts:
+            alive &= summary.counts > 0
+        if alive.all():
+            break
+        anchors = anchors[alive]
+    mean_sqdist = summary.total_sqdist / (summary.rows * min(r, len(anchors)))
+    # An anchor with a single point has radius 0, but its surroundings are no less known than others'.
+    radii = np.maximum(summary.radii, np.sqrt(mean_sqdist) + np.finfo(float).tiny)
+    return NeighborGraph(
+        anchors=anchors,
+        search=search,
+        n_neighbors=min(r, len(anchors)),
+        local=local,
+        sizes=summary.counts if counts else np.ones(len(anchors)),
+        radii=radii,
+        nearest_sqdist=summary.nearest,
+        mean_sqdist=mean_sqdist,
+        n_rows=summary.rows,
+        blocks=blocks,
+    )
+
+
+class _Finder:
+    """`find_neighbors` with its arguments, as an object that can be sent to a worker."""
+
+    def __init__(self, search: NeighborSearch, r: int, local: bool) -> None:
+        self.search, self.r, self.local = search, r, local
+
+    def __call__(self, X: Array) -> NeighborBlock:
+        return find_neighbors(X, self.search, self.r, self.local)
+
+
+class _Summarizer:
+    def __init__(self, s: int) -> None:
+        self.s = s
+
+    def __call__(self, block: NeighborBlock) -> _Summary:
+        nearest = block.index[:, 0]
+        radii = np.zeros(self.s)
+        np.maximum.at(radii, nearest, np.sqrt(block.sqdist[:, 0]))
+        closest = np.full(self.s, np.inf)
+        np.minimum.at(closest, block.index.ravel(), block.sqdist.ravel())
+        mass = None if block.weights is None else block.weights.ravel()
+        return _Summary(
+            np.bincount(nearest, minlength=self.s).astype(float),
+            np.bincount(block.index.ravel(), weights=mass, minlength=self.s).astype(float),
+            radii,
+            closest,
+            float(block.sqdist.sum()),
+            len(block.index),
+        )
+
+
+@dataclass(frozen=True)
+class Transition:
+    """Z_ij ∝ n_j K_ij / c_j with c_j = Σ_i K_ij: the frozen ratio n_j / c_j serves seen and new points."""
+
+    log_ratio: Array  # (s,) log n_j - log c_j
+    epsilon: float | None  # ε of the SE kernel; None: local anchor embedding
+
+    def rows(self, block: NeighborBlock) -> Array:
+        """Rows of Z on their r neighbours, shape (b, r), each summing to 1."""
+        log_ratio = self.log_ratio[block.index]
+        if self.epsilon is None:
+            assert block.weights is not None
+            z = block.weights * np.exp(log_ratio - log_ratio.max(axis=1, keepdims=True))
+        else:
+            # In the log domain: a small ε or an outlier must not end as 0/0.
+            logit = log_ratio - block.sqdist / (4.0 * self.epsilon**2)
+            z = np.exp(logit - logit.max(axis=1, keepdims=True))
+        return z / z.sum(axis=1, keepdims=True)
+
+
+def fit_transition(graph: NeighborGraph, epsilon: float | None, blocks: Blocks | None = None) -> Transition:
+    """Stage 4: column sums over all rows (or over some `blocks` of them), in the log domain."""
+    s = len(graph.anchors)
+    blocks = graph.blocks if blocks is None else blocks
+    if epsilon is None:
+        log_mass = np.log(np.maximum(blocks.reduce(_LocalMass(s)), np.finfo(float).tiny))
+    else:
+        scale = 4.0 * epsilon**2
+        shifted = blocks.reduce(_ShiftedMass(s, graph.nearest_sqdist, scale))
+        # At least 1 over all rows; less only where a sample of them misses an anchor.
+        log_mass = np.log(np.maximum(shifted, 1.0)) - graph.nearest_sqdist / scale
+    return Transition(np.log(graph.sizes) - log_mass, epsilon)
+
+
+class _LocalMass:
+    def __init__(self, s: int) -> None:
+        self.s = s
+
+    def __call__(self, block: NeighborBlock) -> Array:
+        assert block.weights is not None
+        return _column_sums(block.index, block.weights, self.s)
+
+
+class _ShiftedMass:
+    """Σ_i exp(-(d²_ij - min_i d²_ij)/4ε²): at least one term is 1, so its logarithm is safe."""
+
+    def __init__(self, s: int, nearest: Array, scale: float) -> None:
+        self.s, self.nearest, self.scale = s, nearest, scale
+
+    def __call__(self, block: NeighborBlock) -> Array:
+        weights = np.exp((self.nearest[block.index] - block.sqdist) / self.scale)
+        return _column_sums(block.index, weights, self.s)
+
+
+def _column_sums(index: IntArray, values: Array, s: int) -> Array:
+    return np.asarray(np.bincount(index.ravel(), weights=values.ravel(), minlength=s), dtype=float)
+
+
+def anchor_gram(graph: NeighborGraph, step: Transition, blocks: Blocks | None = None) -> sparse.csr_array:
+    """ZᵀZ, shape (s, s), sparse: a sum over rows, so it streams and distributes."""
+    blocks = graph.blocks if blocks is None else blocks
+    gram = sparse.csr_array(blocks.reduce(_GramPart(step, len(graph.anchors))))
+    lower = gram.T.tocsr()
+    lower.setdiag(0.0)
+    full = sparse.csr_array(gram + lower)
+    full.eliminate_zeros()
+    return full
+
+
+class _GramPart:
+    """The upper triangle of ZᵀZ of one block: each pair of neighbours once."""
+
+    def __init__(self, step: Transition, s: int) -> None:
+        self.step, self.s = step, s
+
+    def __call__(self, block: NeighborBlock) -> Array | sparse.csr_array:
+        z, s, r = self.step.rows(block), self.s, block.index.shape[1]
+        first, second = np.triu_indices(r)
+        a, b = block.index[:, first], block.index[:, second]
+        low, high = np.minimum(a, b), np.maximum(a, b)
+        products = (z[:, first] * z[:, second]).ravel()
+        if s <= _DENSE_GRAM:
+            cell = (low * np.int64(s) + high).ravel()
+            return np.bincount(cell, weights=products, minlength=s * s).reshape(s, s)
+        return sparse.csr_array((products, (low.ravel(), high.ravel())), shape=(s, s))

@@ -1,0 +1,194 @@
+"""Learning the hyperparameters: evidence plus prior, exact gradients, several starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.optimize import OptimizeResult, minimize
+
+from .._typing import Array
+from ..kernels import SpectralKernel
+from .posterior import Evaluation
+from .priors import Prior
+
+TIME, AMPLITUDE = "diffusion_time", "amplitude"
+_GRADIENT_TOLERANCE = 1e-3
+# Starts that are followed, of those looked at.
+_FOLLOWED = 2
+
+
+class Inference(Protocol):
+    """What the search needs of an approximation: Gaussian, Laplace or EP."""
+
+    def evaluate(
+        self, d: Array, likelihood: Any, state: Array | None = None, rough: bool = False
+    ) -> Evaluation:
+        """Evidence, derivatives, posterior; a rough one may stop an inner iteration earlier."""
+        ...
+
+
+@dataclass(frozen=True)
+class HyperSpace:
+    """Which hyperparameters exist, which are given, where the others may go, and their priors."""
+
+    names: tuple[str, ...]  # TIME, AMPLITUDE, then the likelihood's
+    fixed: Mapping[str, float]
+    bounds: Mapping[str, tuple[float, float]]
+    priors: Mapping[str, Prior]
+
+    @property
+    def free(self) -> tuple[str, ...]:
+        """Names of the learned ones; theta is their logarithms in this order."""
+        return tuple(name for name in self.names if name not in self.fixed)
+
+    def values(self, theta: Array) -> dict[str, float]:
+        """All hyperparameters by name."""
+        learned = dict(zip(self.free, np.exp(np.asarray(theta, float)).tolist(), strict=True))
+        return {name: learned[name] if name in learned else self.fixed[name] for name in self.names}
+
+    def log_bounds(self) -> list[tuple[float, float]]:
+        """Bounds of theta."""
+        return [(np.log(low), np.log(high)) for low, high in (self.bounds[name] for name in self.free)]
+
+    def log_prior(self, theta: Array) -> tuple[float, Array]:
+        """Log π(theta) and its gradient."""
+        parts = [self.priors[name](float(x)) for name, x in zip(self.free, theta, strict=True)]
+        return float(sum(value for value, _ in parts)), np.array([slope for _, slope in parts])
+
+
+@dataclass
+class Evidence:
+    """log p(y | theta), as a function of the free hyperparameters.
+
+    The last column of the features may be the intercept, whose prior variance is not learned.
+    """
+
+    inference: Inference
+    eigenvalues: Array  # (M,)
+    kernel: SpectralKernel
+    likelihood: Any  # Likelihood or Categorical
+    space: HyperSpace
+    intercept_variance: float | None = None
+    evaluations: int = field(default=0, init=False)
+    _state: Array | None = field(default=None, init=False)
+
+    def weights(self, values: Mapping[str, float]) -> Array:
+        """Prior variances d of the features, intercept included."""
+        d = values[AMPLITUDE] * np.exp(self.kernel.log_density(self.eigenvalues, values[TIME]))
+        return d if self.intercept_variance is None else np.append(d, self.intercept_variance)
+
+    def likelihood_at(self, values: Mapping[str, float]) -> Any:
+        """The likelihood with its parameters set."""
+        own = {name: values[name] for name in self.likelihood.parameter_names}
+        return self.likelihood.with_parameters(**own) if own else self.likelihood
+
+    def evaluate(self, theta: Array, rough: bool = False) -> tuple[Evaluation, Array]:
+        """Evaluation at theta, and the gradient of the log evidence in theta."""
+        values = self.space.values(theta)
+        d, likelihood = self.weights(values), self.likelihood_at(values)
+        result = self.inference.evaluate(d, likelihood, self._state, rough)
+        self._state = result.state
+        self.evaluations += 1
+        along = result.gradient_log_d[: len(self.eigenvalues)]
+        slope = self.kernel.log_density_slope(self.eigenvalues, values[TIME])
+        own = dict(zip(self.likelihood.parameter_names, result.gradient_parameters, strict=True))
+        by_name = {TIME: along @ slope, AMPLITUDE: along.sum(), **own}
+        return result, np.array([by_name[name] for name in self.space.free])
+
+    def log_posterior(self, theta: Array, rough: bool = False) -> tuple[float, Array]:
+        """Log p(y | theta) + log π(theta) and its gradient."""
+        result, gradient = self.evaluate(theta, rough)
+        prior, slope = self.space.log_prior(theta)
+        return result.log_evidence + prior, gradient + slope
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The best hyperparameters found, and what is known there."""
+
+    theta: Array
+    values: dict[str, float]
+    evaluation: Evaluation
+    likelihood: Any  # Likelihood or Categorical
+    log_posterior: float
+    report: OptimizeResult
+
+
+def maximize(evidence: Evidence, starts: Sequence[Array]) -> Fit:
+    """L-BFGS from the most promising starts, roughly; then to convergence from the better end.
+
+    The evidence is multi-modal in t, so all starts are looked at, but only the best few are followed.
+    """
+    space = evidence.space
+    found: OptimizeResult | None = None
+    if space.free:
+        bounds = space.log_bounds()
+        inside = [np.clip(start, *np.transpose(bounds)) for start in starts]
+        if len(inside) > 1:
+            values = [evidence.log_posterior(theta, rough=True)[0] for theta in inside]
+            promising = np.argsort(values)[::-1][:_FOLLOWED]
+            ends = [_climb(evidence, inside[i], bounds, rough=True) for i in promising]
+            inside = [min(ends, key=lambda end: end.fun).x]
+        found = _climb(evidence, inside[0], bounds, rough=False)
+    theta = found.x if found is not None else np.empty(0)
+    evaluation, gradient = evidence.evaluate(theta)
+    prior, slope = space.log_prior(theta)
+    values_at_end = space.values(theta)
+    return Fit(
+        theta,
+        values_at_end,
+        evaluation,
+        evidence.likelihood_at(values_at_end),
+        evaluation.log_evidence + prior,
+        _report(evidence, theta, gradient + slope, found),
+    )
+
+
+def _climb(evidence: Evidence, start: Array, bounds: Any, rough: bool) -> OptimizeResult:
+    def objective(theta: Array) -> tuple[float, Array]:
+        value, gradient = evidence.log_posterior(theta, rough)
+        return -value, -gradient
+
+    options = {"maxiter": 12 if rough else 60, "gtol": 0.05 if rough else _GRADIENT_TOLERANCE}
+    return minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+
+
+def _report(
+    evidence: Evidence, theta: Array, gradient: Array, found: OptimizeResult | None
+) -> OptimizeResult:
+    """`optimizer_result_`: where the search ended, and whether a bound or a flat gradient stopped it."""
+    names = evidence.space.free
+    bounds = evidence.space.log_bounds()
+    at_bound = {
+        name: bool(x - low < 1e-6 or high - x < 1e-6)
+        for name, x, (low, high) in zip(names, theta, bounds, strict=True)
+    }
+    return OptimizeResult(
+        names=names,
+        theta=theta,
+        gradient=gradient,
+        bounds=dict(zip(names, bounds, strict=True)),
+        at_bound=at_bound,
+        n_evaluations=evidence.evaluations,
+        success=True if found is None else bool(found.success),
+        message="nothing to learn" if found is None else str(found.message),
+    )
+
+
+def starting_times(eigenvalues: Array, count: int = 8) -> Array:
+    """Diffusion times from where all of the kept eigenfunctions count to where only the slowest do."""
+    positive = eigenvalues[eigenvalues > 1e-12]
+    if len(positive) == 0:
+        return np.array([1.0])
+    fastest, slowest = float(positive[-1]), float(np.quantile(positive, 0.02))
+    return np.maximum(np.geomspace(1.0 / fastest, 1.0 / slowest, count), 1.0)
+
+
+def time_bounds(eigenvalues: Array) -> tuple[float, float]:
+    """From one tenth of a graph step to where every non-constant eigenfunction is gone."""
+    positive = eigenvalues[eigenvalues > 1e-12]
+    slowest = float(positive[0]) if len(positive) else 1.0
+    return 0.1, max(60.0 / slowest, 1e3)

@@ -1,0 +1,237 @@
+"""From a neighbour graph and labelled rows to a feature map and fitted heads: the one fit of all variants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .._threads import thread_map
+from .._typing import Array, IntArray
+from ..blocks import Blocks
+from ..feature_map import FeatureMap, fit_feature_map
+from ..graph import NeighborBlock, NeighborGraph
+from ..kernels import SpectralKernel
+from ..likelihoods import Bernoulli, Categorical, Gaussian, Observations
+from .expectation_propagation import ExpectationPropagation
+from .gaussian import GaussianInference
+from .hyper import (
+    AMPLITUDE,
+    TIME,
+    Evidence,
+    Fit,
+    HyperSpace,
+    Inference,
+    maximize,
+    starting_times,
+    time_bounds,
+)
+from .laplace import LaplaceInference
+from .priors import GraphTime, HalfNormal, InverseGamma, LogNormal, Prior
+from .softmax import SoftmaxLaplace
+
+# Bandwidths are searched as c in 4ε² = c · mean d², the paper's grid, then refined around the best.
+BANDWIDTH_GRID = np.geomspace(0.1, 10.0, 20)
+_REFINEMENTS = 3
+# Rows that the search for the bandwidth looks at; the final graph uses all.
+_SEARCH_ROWS = 131_072
+
+
+@dataclass(frozen=True)
+class Task:
+    """One latent function to learn: which labelled rows tell about it, and what they say."""
+
+    rows: IntArray  # positions among the labelled rows
+    obs: Observations
+    likelihood: Any  # Likelihood, or Categorical for coupled classes
+    offset: float = 0.0  # prior mean of f
+    intercept_variance: float | None = None  # of a learned constant about `offset`
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything about the fit that is not data."""
+
+    n_eigenpairs: int
+    kernel: SpectralKernel = field(default_factory=SpectralKernel)
+    bandwidth: float | None = None  # ε; None: searched (SE only)
+    fixed: Mapping[str, float] = field(default_factory=dict)  # hyperparameters that are given
+    inference: str = "auto"
+    n_threads: int = 1
+
+
+@dataclass(frozen=True)
+class Head:
+    """A task with its evidence and its best hyperparameters."""
+
+    task: Task
+    evidence: Evidence
+    fit: Fit
+
+
+@dataclass(frozen=True)
+class Learned:
+    """The result of learning."""
+
+    feature_map: FeatureMap
+    heads: list[Head]
+    bandwidth_trace: list[tuple[float, float]]  # (ε, log posterior) in the order tried
+
+    @property
+    def log_posterior(self) -> float:
+        """Sum over the heads."""
+        return sum(head.fit.log_posterior for head in self.heads)
+
+
+def learn(graph: NeighborGraph, labeled: NeighborBlock, tasks: Sequence[Task], settings: Settings) -> Learned:
+    """Choose the bandwidth (SE only) and the hyperparameters by evidence.
+
+    Parameters
+    ----------
+    graph : NeighborGraph
+        All rows.
+    labeled : NeighborBlock
+        Neighbours of the labelled rows.
+    tasks : sequence of Task
+    settings : Settings
+    """
+    if graph.local or settings.bandwidth is not None:
+        return _learn_at(graph, labeled, tasks, settings, None if graph.local else settings.bandwidth)
+    sample = _search_blocks(graph)
+    trace: list[tuple[float, float]] = []
+    warm: list[Array] | None = None
+    best: tuple[float, float, list[Array]] | None = None
+
+    def attempt(c: float) -> None:
+        nonlocal best, warm
+        epsilon = float(np.sqrt(c * graph.mean_sqdist) / 2.0)
+        found = _learn_at(graph, labeled, tasks, settings, epsilon, sample, warm)
+        warm = [head.fit.theta for head in found.heads]
+        trace.append((epsilon, found.log_posterior))
+        if best is None or found.log_posterior > best[1]:
+            best = (c, found.log_posterior, warm)
+
+    for c in BANDWIDTH_GRID:
+        attempt(float(c))
+    step = float(BANDWIDTH_GRID[1] / BANDWIDTH_GRID[0])
+    for _ in range(_REFINEMENTS):
+        assert best is not None
+        step, center, warm = float(np.sqrt(step)), best[0], best[2]
+        attempt(center * step)
+        attempt(center / step)
+    assert best is not None
+    epsilon = float(np.sqrt(best[0] * graph.mean_sqdist) / 2.0)
+    final = _learn_at(graph, labeled, tasks, settings, epsilon)
+    return Learned(final.feature_map, final.heads, trace)
+
+
+def _search_blocks(graph: NeighborGraph) -> Blocks[NeighborBlock] | None:
+    """Every k-th row, enough of them to rank the bandwidths; None: all rows."""
+    stride = graph.n_rows // _SEARCH_ROWS
+    return graph.blocks.map(_Thin(stride)) if stride > 1 else None
+
+
+class _Thin:
+    def __init__(self, stride: int) -> None:
+        self.stride = stride
+
+    def __call__(self, block: NeighborBlock) -> NeighborBlock:
+        return block.thinned(self.stride)
+
+
+def _learn_at(
+    graph: NeighborGraph,
+    labeled: NeighborBlock,
+    tasks: Sequence[Task],
+    settings: Settings,
+    epsilon: float | None,
+    blocks: Blocks[NeighborBlock] | None = None,
+    warm: Sequence[Array] | None = None,
+) -> Learned:
+    """Feature map at one bandwidth, and the heads on it; `warm` are starting points near the optimum."""
+    feature_map = fit_feature_map(graph, settings.n_eigenpairs, epsilon, blocks, settings.n_threads)
+    features = feature_map.features(feature_map.rows_of(labeled))
+    starts = [None] * len(tasks) if warm is None else list(warm)
+
+    def fit_head(item: tuple[Task, Array | None]) -> Head:
+        task, start = item
+        return fit_task(task, features[task.rows], feature_map.eigenvalues, settings, start)
+
+    heads = list(thread_map(fit_head, zip(tasks, starts, strict=True), settings.n_threads))
+    return Learned(feature_map, heads, [])
+
+
+def fit_task(
+    task: Task, features: Array, eigenvalues: Array, settings: Settings, start: Array | None = None
+) -> Head:
+    """Learn the hyperparameters of one head from its labelled features (m, M)."""
+    if task.intercept_variance is not None:
+        features = np.column_stack([features, np.ones(len(features))])
+    inference = make_inference(settings.inference, features, task)
+    space = hyper_space(task, eigenvalues, settings.fixed)
+    evidence = Evidence(
+        inference, eigenvalues, settings.kernel, task.likelihood, space, task.intercept_variance
+    )
+    return Head(task, evidence, maximize(evidence, [start] if start is not None else _starts(task, evidence)))
+
+
+def make_inference(name: str, features: Array, task: Task) -> Inference:
+    """The approximation by name; "auto": exact for Gaussian, EP for Bernoulli, Laplace for the rest."""
+    likelihood = task.likelihood
+    if isinstance(likelihood, Categorical):
+        return SoftmaxLaplace(features, task.obs, likelihood.n_classes)
+    if isinstance(likelihood, Gaussian):
+        return GaussianInference(features, task.obs, task.offset)
+    if name == "auto":
+        name = "ep" if isinstance(likelihood, Bernoulli) else "laplace"
+    kind = ExpectationPropagation if name == "ep" else LaplaceInference
+    return kind(features, task.obs, task.offset)
+
+
+def hyper_space(task: Task, eigenvalues: Array, given: Mapping[str, float]) -> HyperSpace:
+    """Names, bounds and priors of a head's hyperparameters.
+
+    Priors: t as in the R package (uniform in log t above two graph steps); the signal's standard deviation
+    half-normal with a scale of ten times the data's own on the link scale; noise inverse-gamma(0.1, 1e-3)
+    in units of the data's variance; other parameters log-normal about their starting values.
+    """
+    likelihood, obs = task.likelihood, task.obs
+    scale = likelihood.latent_scale(obs)
+    initial = likelihood.initial_parameters(obs)
+    own = likelihood.parameter_names
+    set_already = {name: float(value) for name in own if (value := getattr(likelihood, name)) is not None}
+    priors: dict[str, Prior] = {TIME: GraphTime(), AMPLITUDE: HalfNormal(10.0 * scale)}
+    for name in own:
+        if name == "noise_variance":
+            priors[name] = InverseGamma(0.1, 1e-3 * scale**2)
+        else:
+            priors[name] = LogNormal(initial[name], 2.0)
+    return HyperSpace(
+        names=(TIME, AMPLITUDE, *own),
+        fixed={**{k: v for k, v in given.items() if k in (TIME, AMPLITUDE, *own)}, **set_already},
+        bounds={
+            TIME: time_bounds(eigenvalues),
+            AMPLITUDE: (1e-6 * scale**2, 1e6 * scale**2),
+            **likelihood.parameter_bounds(obs),
+        },
+        priors=priors,
+    )
+
+
+def _starts(task: Task, evidence: Evidence) -> list[Array]:
+    """Starting points: several diffusion times, each with an amplitude that gives f the data's variance.
+
+    Labels other than Gaussian ones only bound f from below, so there it starts three times as wide.
+    """
+    scale = task.likelihood.latent_scale(task.obs)
+    if not isinstance(task.likelihood, Gaussian):
+        scale *= 3.0
+    initial = task.likelihood.initial_parameters(task.obs)
+    starts = []
+    for time in starting_times(evidence.eigenvalues):
+        trace = np.exp(evidence.kernel.log_density(evidence.eigenvalues, time)).sum()
+        values = {TIME: time, AMPLITUDE: scale**2 / trace, **initial}
+        starts.append(np.log([values[name] for name in evidence.space.free]))
+    return starts

@@ -1,0 +1,137 @@
+"""Gaussian posteriors of the feature weights, and the algebra that all approximations share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from .._typing import Array
+
+
+@dataclass(frozen=True)
+class WeightPosterior:
+    """β ~ N(mean, C Cᵀ) for f(x) = φ(x) β."""
+
+    mean: Array  # (M,)
+    factor: Array  # (M, M) C
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One evidence evaluation: its value, its derivatives, and the posterior behind it.
+
+    `state` is whatever the next evaluation nearby may start from.
+    """
+
+    log_evidence: float
+    gradient_log_d: Array  # (M,) ∂ log Z / ∂ log d_i
+    gradient_parameters: Array  # (k,) in the logarithms of the likelihood's parameters
+    posterior: Any  # WeightPosterior, or the softmax's own
+    state: Array | None = None
+
+
+@dataclass(frozen=True)
+class Design:
+    """A = Φ D^(1/2) (m, q) with f = A v, v ~ N(0, I).
+
+    With fewer rows than features the columns are replaced by an orthonormal basis Q of the row space,
+    A = L Qᵀ: f depends on the weights only through the m numbers Qᵀw, whose prior is N(0, I) too.
+    """
+
+    matrix: Array  # (m, q)
+    root: Array  # (M,) d^(1/2)
+    basis: Array | None  # (M, q) Q, or None for the identity
+
+    @classmethod
+    def of(cls, features: Array, d: Array) -> Design:
+        """Design of labelled features Φ (m, M) with prior variances d (M,)."""
+        root = np.sqrt(d)
+        A = features * root
+        if A.shape[0] >= A.shape[1]:
+            return cls(A, root, None)
+        Q, R = linalg.qr(A.T, mode="economic", check_finite=False)
+        return cls(np.ascontiguousarray(R.T), root, Q)
+
+    def weights(self, mean: Array, factor: Array) -> WeightPosterior:
+        """Posterior of β = D^(1/2) w from v ~ N(mean, factor factorᵀ), `factor` (q, q).
+
+        In the compressed case the directions outside Q keep their prior.
+        """
+        if self.basis is None:
+            return WeightPosterior(self.root * mean, self.root[:, None] * factor)
+        Q = self.basis
+        outside = np.eye(len(self.root)) - Q @ Q.T
+        # The second term needs q columns only: together a factor with M + q columns, cut back to M by QR.
+        stacked = np.concatenate([outside, Q @ factor], axis=1)
+        square = linalg.qr(stacked.T, mode="r", check_finite=False)[0][: len(self.root)].T
+        return WeightPosterior(self.root * (Q @ mean), self.root[:, None] * square)
+
+    def column_sums_of_squares(self, factor: Array) -> Array:
+        """Diagonal (M,) of Q F Fᵀ Qᵀ for a factor F (q, k)."""
+        lifted = factor if self.basis is None else self.basis @ factor
+        return np.einsum("ij,ij->i", lifted, lifted)
+
+    def transpose_times(self, vector: Array) -> Array:
+        """D^(1/2) Φᵀ vector (M,) for a vector over the rows (m,)."""
+        product = self.matrix.T @ vector
+        return product if self.basis is None else self.basis @ product
+
+
+@dataclass(frozen=True)
+class SitePosterior:
+    """v ~ N(H⁻¹Aᵀν, H⁻¹) with H = I + Aᵀ diag(τ) A: the form of every approximation here."""
+
+    mean: Array  # (q,)
+    cholesky: Array  # (q, q) lower L, H = L Lᵀ
+    latent_mean: Array  # (m,) A v̄
+    log_det: float  # log|H|
+
+    @property
+    def inverse_factor(self) -> Array:
+        """L⁻ᵀ (q, q): the posterior covariance of v is L⁻ᵀ L⁻¹."""
+        identity = np.eye(len(self.cholesky))
+        return linalg.solve_triangular(self.cholesky, identity, lower=True, trans="T", check_finite=False)
+
+
+def safe_cholesky(H: Array) -> Array:
+    """Lower Cholesky factor of H = I + (positive semi-definite).
+
+    Such a matrix is positive definite, but where its entries span sixteen digits rounding can hide that; the
+    diagonal is then raised by as little as restores it.
+    """
+    jitter = 0.0
+    scale = float(np.mean(np.diag(H)))
+    while True:
+        try:
+            return linalg.cholesky(H, lower=True, check_finite=False)
+        except linalg.LinAlgError:
+            if not np.isfinite(scale) or jitter > 1e-6:
+                raise
+            raised = max(10.0 * jitter, 1e-14)
+            H = H + (raised - jitter) * scale * np.eye(len(H))
+            jitter = raised
+
+
+def site_posterior(A: Array, tau: Array, nu: Array) -> SitePosterior:
+    """Posterior of v for site precisions τ ≥ 0 (m,) and shifts ν (m,)."""
+    H = (A.T * tau) @ A
+    H[np.diag_indices_from(H)] += 1.0
+    L = safe_cholesky(H)
+    mean = linalg.cho_solve((L, True), A.T @ nu, check_finite=False)
+    return SitePosterior(mean, L, A @ mean, 2.0 * float(np.log(np.diag(L)).sum()))
+
+
+def gradient_log_d(design: Design, factor: Array, dual: Array) -> Array:
+    """½[(A_iᵀα)² - (AᵀRA)_ii], R = (K + τ⁻¹)⁻¹: the part of ∂ log Z/∂ log d_i all approximations share.
+
+    AᵀRA = I - H⁻¹ in the (compressed) coordinates of v; `factor` F has F Fᵀ = H⁻¹, and α = ν - τ∘f̄.
+    """
+    if design.basis is None:
+        reduction = 1.0 - design.column_sums_of_squares(factor)
+    else:
+        basis_norms = np.einsum("ij,ij->i", design.basis, design.basis)
+        reduction = basis_norms - design.column_sums_of_squares(factor)
+    return 0.5 * (design.transpose_times(dual) ** 2 - reduction)

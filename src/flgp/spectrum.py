@@ -1,0 +1,128 @@
+"""Stage 5: eigenpairs of the graph Laplacian from the small matrix ZᵀZ, and their lift to any point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from scipy import linalg, sparse
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import eigsh
+
+from ._threads import limited_blas
+from ._typing import Array, IntArray
+
+# The lift divides by σ: smaller ones carry no signal and would only amplify rounding.
+_SMALLEST_SIGMA = 1e-4
+# Entries of the normalised Gram matrix below this do not connect two anchors.
+_EDGE = 1e-13
+# Dense `eigh` up to this size, or when a good part of the spectrum is wanted; Lanczos beyond.
+_DENSE_SIZE, _DENSE_SHARE = 1500, 0.15
+# A component's prior variance is a²·n/n_c. One with this many times the usual value holds so few
+# points that the value is an artefact; its features are scaled down to the limit.
+_MAX_RELATIVE_VARIANCE = 10.0
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Eigenpairs of L = I - (ZΛ⁻¹Zᵀ)^(1/2), as a feature map φ(x) = z(x) B.
+
+    `n_capped` counts stray components whose prior variance was limited.
+    """
+
+    eigenvalues: Array  # (M,) λ_i = 1 - σ_i, ascending
+    lift: Array  # (s, M) B = √n Λ^(-1/2) W diag(1/σ)
+    components: IntArray  # (s,) connected component of each anchor
+    n_capped: int
+
+    @property
+    def n_components(self) -> int:
+        """Number of connected components of the graph."""
+        return int(self.components.max()) + 1
+
+    def features(self, index: IntArray, z: Array) -> Array:
+        """φ of rows given by their neighbours: `index` (b, r), `z` (b, r) → (b, M)."""
+        return np.einsum("br,brm->bm", z, self.lift[index])
+
+
+def fit_spectrum(gram: sparse.csr_array, n_rows: int, n_eigenpairs: int, n_threads: int = 1) -> Spectrum:
+    """The leading eigenpairs of the graph with Gram matrix ZᵀZ (s, s).
+
+    The graph is split into its connected components first: σ = 1 then comes out once for each, and no
+    eigenvector mixes two components. At least one eigenpair of each is kept.
+    """
+    mass = gram.sum(axis=1)  # Λ: the rows of Z sum to 1, so ZᵀZ 1 is the column sum of Z
+    # A sample of the rows may leave an anchor without any: it then has no features.
+    root = np.divide(1.0, np.sqrt(mass), out=np.zeros(len(mass)), where=mass > 0)
+    normalized = sparse.csr_array(sparse.diags_array(root) @ gram @ sparse.diags_array(root))
+    pattern = normalized.copy()
+    pattern.data = (pattern.data > _EDGE).astype(float)
+    pattern.eliminate_zeros()
+    n_components, components = connected_components(pattern, directed=False)
+    wanted = max(n_eigenpairs, n_components)
+
+    order = np.argsort(components, kind="stable")
+    bounds = np.searchsorted(components[order], np.arange(n_components + 1))
+    pieces: list[tuple[Array, Array, IntArray]] = []
+    with limited_blas(n_threads):
+        for start, stop in pairwise(bounds):
+            members = order[start:stop]
+            block = normalized[members][:, members] if n_components > 1 else normalized
+            values, vectors = _leading_eigenpairs(block, wanted, _trivial_vector(mass[members]))
+            pieces.append((values, vectors, members))
+
+    squared = np.concatenate([values for values, _, _ in pieces])
+    owner = np.repeat(np.arange(n_components), [len(values) for values, _, _ in pieces])
+    column = np.concatenate([np.arange(len(values)) for values, _, _ in pieces])
+    sigma = np.sqrt(np.clip(squared, 0.0, 1.0))
+    # One eigenpair of each component first, then the largest of all.
+    rank = np.lexsort((owner, -sigma, column > 0))
+    keep = rank[sigma[rank] > _SMALLEST_SIGMA][:wanted]
+    keep = keep[np.lexsort((owner[keep], -sigma[keep]))]
+
+    cap, n_capped = _variance_caps(mass, components, n_components, n_rows)
+    lift = np.zeros((len(mass), len(keep)))
+    for position, pair in enumerate(keep):
+        _, vectors, members = pieces[owner[pair]]
+        lift[members, position] = vectors[:, column[pair]] / sigma[pair]
+    lift *= (np.sqrt(n_rows) * root * np.sqrt(cap[components]))[:, None]
+    return Spectrum(1.0 - sigma[keep], lift, components.astype(np.int64), n_capped)
+
+
+def _trivial_vector(mass: Array) -> Array:
+    """The eigenvector with σ = 1 of a component: Λ^(1/2) 1, known without computing."""
+    total = mass.sum()
+    return np.sqrt(mass / total) if total > 0 else np.full(len(mass), 1.0)
+
+
+def _leading_eigenpairs(block: sparse.csr_array, wanted: int, trivial: Array) -> tuple[Array, Array]:
+    """Largest eigenvalues σ², descending, with vectors whose signs do not depend on the solver."""
+    size = block.shape[0]
+    count = min(wanted, size)
+    if size <= _DENSE_SIZE or count > _DENSE_SHARE * size:
+        values, vectors = linalg.eigh(
+            block.toarray(), subset_by_index=(size - count, size - 1), check_finite=False
+        )
+    else:
+        start = trivial + np.random.default_rng(0).standard_normal(size) / np.sqrt(size)
+        values, vectors = eigsh(block, k=count, which="LA", v0=start)
+    values, vectors = values[::-1], vectors[:, ::-1].copy()
+    # The top pair is known exactly.
+    values[0], vectors[:, 0] = 1.0, trivial
+    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(count)])
+    return values, vectors * np.where(signs == 0, 1.0, signs)
+
+
+def _variance_caps(mass: Array, components: IntArray, count: int, n_rows: int) -> tuple[Array, int]:
+    """Factor ≤ 1 on the prior variance of each component, and how many are below 1."""
+    rows = np.bincount(components, weights=mass, minlength=count).astype(float)
+    usual = _weighted_median(n_rows / np.maximum(rows, 1e-300), rows)
+    cap = np.minimum(1.0, _MAX_RELATIVE_VARIANCE * usual * rows / n_rows)
+    return cap, int(np.count_nonzero(cap < 1.0 - 1e-12))
+
+
+def _weighted_median(values: Array, weights: Array) -> float:
+    order = np.argsort(values)
+    half = np.searchsorted(np.cumsum(weights[order]), 0.5 * weights.sum())
+    return float(values[order[min(half, len(values) - 1)]])

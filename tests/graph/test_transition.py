@@ -1,0 +1,97 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conftest import ring
+from flgp.blocks import Blocks, row_blocks
+from flgp.graph import NeighborBlock, anchor_gram, choose_anchors, fit_transition, join_to_anchors
+
+
+def dense(graph, step):
+    """Z as a dense matrix (n, s)."""
+    Z = []
+
+    def scatter(block):
+        rows = np.zeros((len(block.index), len(graph.anchors)))
+        np.put_along_axis(rows, block.index.astype(np.intp), step.rows(block), axis=1)
+        Z.append(rows)
+        return 0
+
+    graph.blocks.reduce(scatter)
+    return np.concatenate(Z)
+
+
+def graph_of(X, s, r, local, counts=True, block_rows=100):
+    anchors = choose_anchors(X, s, "kmeans", np.random.default_rng(0))
+    return join_to_anchors(row_blocks(X, block_rows=block_rows), anchors, r, local, counts)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.booleans(), st.integers(1, 6), st.integers(2, 40), st.floats(1e-4, 1e3), st.integers(0, 1000))
+def test_rows_sum_to_one_and_the_gram_matrix_is_that_of_z(local, r, s, epsilon, seed):
+    X = np.random.default_rng(seed).normal(size=(150, 2))
+    graph = graph_of(X, s, r, local)
+    step = fit_transition(graph, None if local else epsilon)
+    Z = dense(graph, step)
+    np.testing.assert_allclose(Z.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(anchor_gram(graph, step).toarray(), Z.T @ Z, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("counts", [True, False])
+def test_se_transition_is_the_papers_formula(counts):
+    X, _ = ring(200)
+    graph = graph_of(X, 20, 5, local=False, counts=counts)
+    epsilon = 0.3
+    distance = ((X[:, None] - graph.anchors[None]) ** 2).sum(axis=2)
+    near = np.argsort(distance, axis=1)[:, :5]
+    K = np.zeros_like(distance)
+    np.put_along_axis(K, near, np.exp(-np.take_along_axis(distance, near, 1) / (4 * epsilon**2)), axis=1)
+    sizes = np.bincount(near[:, 0], minlength=len(graph.anchors)) if counts else np.ones(len(graph.anchors))
+    A = sizes * K / (K.sum(axis=0) * (K @ sizes)[:, None])
+    np.testing.assert_allclose(dense(graph, fit_transition(graph, epsilon)), A / A.sum(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("clusters", [True, False])
+def test_matches_the_r_package(oracle, clusters):
+    weights = oracle.transition_lae_rw
+    index = np.argsort(-weights, axis=1, kind="stable")[:, :4]
+    block = NeighborBlock(index, np.ones(index.shape), np.take_along_axis(weights, index, axis=1))
+    graph = join_to_anchors(row_blocks(oracle.points), oracle.anchors, 4, local=True, counts=True)
+    from dataclasses import replace
+
+    sizes = oracle.anchor_sizes if clusters else np.ones(24)
+    graph = replace(graph, anchors=oracle.anchors, sizes=sizes, blocks=Blocks([lambda: block]))
+    expected = oracle.transition_lae_cluster_normalized if clusters else oracle.transition_lae_normalized
+    np.testing.assert_allclose(dense(graph, fit_transition(graph, None)), expected, atol=1e-7)
+
+
+def test_anchors_without_points_are_dropped_before_the_search():
+    X, _ = ring(300)
+    far = np.array([[50.0, 50.0], [-40.0, 3.0]])
+    anchors = np.concatenate([far, X[::15]])
+    graph = join_to_anchors(row_blocks(X), anchors, 3, local=True, counts=True)
+    assert len(graph.anchors) <= 20
+    assert np.abs(graph.anchors).max() <= 1.0
+    # and a new point beside a dropped anchor still gets a proper row
+    step = fit_transition(graph, None)
+    np.testing.assert_allclose(step.rows(graph.find(far)).sum(axis=1), 1.0)
+
+
+def test_blocks_and_threads_change_nothing():
+    X, _ = ring(1000)
+    anchors = choose_anchors(X, 50, "kmeans", np.random.default_rng(0))
+    grams = []
+    for threads, rows in ((1, 10_000), (2, 64), (1, 64)):
+        graph = join_to_anchors(row_blocks(X, threads, rows), anchors, 3, True, True)
+        grams.append(anchor_gram(graph, fit_transition(graph, None)).toarray())
+    np.testing.assert_allclose(grams[0], grams[1], rtol=1e-12)
+    np.testing.assert_array_equal(grams[1], grams[2])
+
+
+def test_outliers_and_tiny_bandwidths_give_no_nan():
+    X = np.concatenate([ring(200)[0], [[1e6, 1e6]]])
+    graph = graph_of(X, 20, 3, local=False)
+    for epsilon in (1e-8, 1e-3, 1e8):
+        step = fit_transition(graph, epsilon)
+        assert np.isfinite(dense(graph, step)).all()

@@ -1,0 +1,50 @@
+import numpy as np
+import pytest
+
+from flgp.inference.quantile import predictive_quantile
+from flgp.likelihoods import (
+    Bernoulli,
+    Exponential,
+    Gamma,
+    Gaussian,
+    NegativeBinomial,
+    Poisson,
+    StudentT,
+)
+
+ALL = [
+    Gaussian(noise_variance=0.4),
+    Bernoulli(),
+    Bernoulli(link="probit"),
+    Poisson(),
+    NegativeBinomial(dispersion=0.5),
+    Gamma(shape=2.0),
+    Exponential(),
+    StudentT(scale=0.3),
+]
+
+
+@pytest.mark.parametrize("likelihood", ALL, ids=lambda lik: lik.name)
+def test_cdf_is_the_share_of_draws_below(likelihood):
+    rng = np.random.default_rng(0)
+    f = np.full(200_000, 0.7)
+    y = likelihood.sample(f, rng)
+    for q in (0.1, 0.5, 0.9):
+        at = np.quantile(y, q, method="inverted_cdf")
+        share = np.mean(y <= at)
+        assert likelihood.cdf(np.array([at]), np.array([0.7]))[0] == pytest.approx(share, abs=5e-3)
+    assert likelihood.cdf(np.array([-1e3]), np.array([0.7]))[0] < 1e-6
+
+
+@pytest.mark.parametrize("likelihood", ALL, ids=lambda lik: lik.name)
+@pytest.mark.parametrize("level", [0.025, 0.5, 0.975])
+def test_predictive_quantiles_of_a_mixture_match_simulation(likelihood, level):
+    rng = np.random.default_rng(1)
+    latent = [(np.array([0.5]), np.array([0.3])), (np.array([-0.5]), np.array([0.1]))]
+    found = predictive_quantile([(0.6, likelihood), (0.4, likelihood)], latent, level)[0]
+    first = rng.random(400_000) < 0.6
+    f = np.where(first, 0.5 + np.sqrt(0.3) * rng.standard_normal(400_000), -0.5)
+    f = np.where(first, f, -0.5 + np.sqrt(0.1) * rng.standard_normal(400_000))
+    y = likelihood.sample(f, rng)
+    assert np.mean(y <= found) >= level - 4e-3
+    assert np.mean(y < found) <= level + 4e-3

@@ -1,0 +1,131 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from conftest import ring
+from flgp import spectrum as module
+from flgp.blocks import Blocks, row_blocks
+from flgp.feature_map import fit_feature_map
+from flgp.graph import NeighborBlock, choose_anchors, join_to_anchors
+from flgp.spectrum import fit_spectrum
+
+
+def rings(count, n=150, gap=1.0):
+    return np.concatenate([ring(n, seed=k, radius=1.0 + gap * k)[0] for k in range(count)])
+
+
+def map_of(X, s, r, M, local=True, epsilon=None, **known):
+    anchors = choose_anchors(X, s, "kmeans", np.random.default_rng(0))
+    graph = join_to_anchors(row_blocks(X), anchors, r, local, True)
+    return fit_feature_map(graph, M, epsilon, **known)
+
+
+def dense_z(fitted, X):
+    rows = fitted.rows(X)
+    Z = np.zeros((len(X), len(fitted.graph.anchors)))
+    np.put_along_axis(Z, rows.index.astype(np.intp), rows.z, axis=1)
+    return Z
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 3), st.integers(5, 40), st.integers(1, 5), st.booleans())
+def test_features_of_fitted_points_are_singular_vectors(count, s, r, local):
+    X = rings(count)
+    fitted = map_of(X, s, r, 12, local, None if local else 0.5)
+    Z = dense_z(fitted, X)
+    left, singular, _ = np.linalg.svd(Z / np.sqrt(Z.sum(axis=0)), full_matrices=False)
+    M = len(fitted.eigenvalues)
+    sigma = 1 - fitted.eigenvalues
+    np.testing.assert_allclose(sigma, np.sort(singular)[::-1][:M], atol=1e-8)
+    assert (sigma <= 1).all()
+    assert (sigma >= 0).all()
+    assert np.count_nonzero(sigma > 1 - 1e-12) == fitted.spectrum.n_components
+    # √n × the singular vectors: compare projections, since degenerate ones may rotate among themselves
+    phi = fitted.features(fitted.rows(X)) / np.sqrt(len(X))
+    np.testing.assert_allclose(phi.T @ phi, np.eye(M), atol=1e-6)
+    in_span = left[:, singular > singular[M - 1] - 1e-9]
+    np.testing.assert_allclose(in_span @ (in_span.T @ phi), phi, atol=1e-5)
+
+
+def test_matches_the_r_package(oracle):
+    Z = oracle.transition_lae_cluster_normalized
+    fitted = fit_spectrum(sparse.csr_array(Z.T @ Z), 120, 24)
+    sigma = 1 - fitted.eigenvalues
+    np.testing.assert_allclose(sigma[:20], oracle.singular_values_lae[:20], atol=1e-7)
+    top = fit_spectrum(sparse.csr_array(Z.T @ Z), 120, 12)
+    phi = Z @ top.lift
+    C = (phi * np.exp(-30 * top.eigenvalues)) @ phi.T
+    np.testing.assert_allclose(C, oracle.heat_covariance_lae_t30_m12, atol=1e-6)
+
+
+def test_flgp_x_matches_the_r_package(oracle):
+    graph = join_to_anchors(row_blocks(oracle.points), oracle.points, 10, local=False, counts=False)
+    fitted = fit_feature_map(graph, 15, 0.12)
+    phi = fitted.features(fitted.rows(oracle.points))
+    C = (phi * np.exp(-25 * fitted.eigenvalues)) @ phi.T
+    expected = oracle.flgpx_se_covariance_eps012_r10_t25_m15
+    np.testing.assert_allclose(C[:, :30], expected, atol=2e-6)
+
+
+@pytest.mark.parametrize("components", [1, 4])
+def test_lanczos_agrees_with_the_dense_solver(monkeypatch, components):
+    X = rings(components, n=200)
+    dense = map_of(X, 100 * components, 3, 12)
+    monkeypatch.setattr(module, "_DENSE_SIZE", 10)
+    monkeypatch.setattr(module, "_DENSE_SHARE", 0.5)
+    lanczos = map_of(X, 100 * components, 3, 12)
+    np.testing.assert_allclose(lanczos.eigenvalues, dense.eigenvalues, atol=1e-9)
+    one, two = (m.features(m.rows(X)) for m in (dense, lanczos))
+    decay = np.exp(-50 * dense.eigenvalues)
+    np.testing.assert_allclose((one * decay) @ one.T, (two * decay) @ two.T, atol=1e-5)
+
+
+def test_more_components_than_eigenpairs_keeps_one_of_each():
+    X = np.concatenate([ring(40, seed=k)[0] + 10 * k for k in range(7)])
+    fitted = map_of(X, 70, 3, 3)
+    assert fitted.spectrum.n_components == 7
+    np.testing.assert_allclose(fitted.eigenvalues, 0.0, atol=1e-12)
+    assert len(fitted.eigenvalues) == 7
+    variance = (fitted.features(fitted.rows(X)) ** 2).sum(axis=1)
+    np.testing.assert_allclose(variance, 7.0, rtol=1e-6)
+
+
+def test_a_stray_component_does_not_get_an_enormous_prior_variance():
+    stray = np.array([[30.0, 30.0], [30.1, 30.0], [30.0, 30.1]])
+    X = np.concatenate([ring(3000)[0], stray])
+    graph = join_to_anchors(row_blocks(X), np.concatenate([X[:3000:50], stray]), 3, True, True)
+    fitted = fit_feature_map(graph, 20)
+    variance = (fitted.features(fitted.rows(X)) ** 2 * np.exp(-1e6 * fitted.eigenvalues)).sum(axis=1)
+    assert fitted.spectrum.n_capped == 1
+    np.testing.assert_allclose(variance[:3000], 1.0, rtol=0.01)
+    # three points carry three eigenfunctions, each at most ten times the usual value (not a thousand)
+    assert variance[3000:].max() < 31.0
+
+
+def test_large_sparse_gram_is_the_same_as_the_dense_table(monkeypatch):
+    X = ring(500)[0]
+    small = map_of(X, 50, 3, 20)
+    monkeypatch.setattr("flgp.graph.transition._DENSE_GRAM", 10)
+    large = map_of(X, 50, 3, 20)
+    np.testing.assert_allclose(large.eigenvalues, small.eigenvalues, atol=1e-12)
+
+
+def test_features_do_not_need_the_fitted_rows():
+    X = ring(300)[0]
+    fitted = map_of(X, 30, 3, 10)
+    bare = fitted.without_blocks()
+    new = ring(50, seed=5)[0]
+    np.testing.assert_array_equal(bare.features(bare.rows(new)), fitted.features(fitted.rows(new)))
+    assert isinstance(replace(bare.graph, blocks=Blocks([])).find(new), NeighborBlock)
+
+
+def test_closeness_is_one_on_the_cloud_and_zero_far_away():
+    X = ring(2000)[0]
+    fitted = map_of(X, 60, 3, 10)
+    np.testing.assert_array_equal(fitted.rows(X).closeness, 1.0)
+    assert fitted.rows(ring(500, seed=9)[0]).closeness.min() > 0.9
+    assert fitted.rows(np.array([[3.0, 3.0], [1e9, 0.0]])).closeness.max() < 1e-6
