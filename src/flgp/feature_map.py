@@ -33,6 +33,11 @@ class Rows:
         Z = sparse.csr_array((self.z.ravel(), self.index.ravel(), indptr), shape=(b, len(values)))
         return np.asarray(Z @ values)
 
+    def quadratic(self, values: Array) -> Array:
+        """Σ_jk z_j z_k values_jk: a matrix at the anchors (s, s) → (b,)."""
+        block = values[self.index[:, :, None], self.index[:, None, :]]
+        return np.einsum("br,brc,bc->b", self.z, block, self.z)
+
 
 @dataclass(frozen=True)
 class FeatureMap:

@@ -69,13 +69,8 @@ class HeatKernelEstimator(BaseEstimator):
     # -- validation ------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        check_count("n_anchors", self.n_anchors, auto=True)
-        check_count("n_neighbors", self.n_neighbors)
+        self._check_graph_parameters()
         check_count("n_eigenpairs", self.n_eigenpairs, auto=True)
-        if isinstance(self.anchors, str):
-            check_choice("anchors", self.anchors, ANCHOR_RULES)
-        check_choice("anchor_weights", self.anchor_weights, ANCHOR_WEIGHTS)
-        check_choice("base_kernel", self.base_kernel, BASE_KERNELS)
         check_choice("kernel", self.kernel, KERNELS)
         check_positive("bandwidth", self.bandwidth)
         check_positive("nu", self.nu, optional=False)
@@ -85,6 +80,14 @@ class HeatKernelEstimator(BaseEstimator):
             check_count("n_jobs", self.n_jobs, minimum=-(2**31))
             if self.n_jobs == 0:
                 raise ValueError("n_jobs=0 has no meaning. Use a positive number, or -1 for all cores.")
+
+    def _check_graph_parameters(self) -> None:
+        check_count("n_anchors", self.n_anchors, auto=True)
+        check_count("n_neighbors", self.n_neighbors)
+        if isinstance(self.anchors, str):
+            check_choice("anchors", self.anchors, ANCHOR_RULES)
+        check_choice("anchor_weights", self.anchor_weights, ANCHOR_WEIGHTS)
+        check_choice("base_kernel", self.base_kernel, BASE_KERNELS)
 
     @contextmanager
     def _unfitted_if_it_fails(self) -> Iterator[None]:

@@ -68,6 +68,7 @@ class LatentEstimator(HeatKernelEstimator):
             fixed={name: float(value) for name, value in given.items() if value is not None},
             inference=self.inference,
             n_threads=self._n_threads,
+            **self._eigenfeatures(),
         )
         with stage(f"spectrum and evidence for {len(labeled):,} labels", self.verbose):
             learned = learn(graph, neighbors, tasks, settings)
@@ -83,6 +84,10 @@ class LatentEstimator(HeatKernelEstimator):
         self._keep_graph(learned.feature_map, neighbors.index[:, 0])
         with stage(f"transduction for {graph.n_rows:,} points", self.verbose):
             self.transduction_ = self._transduce(learned.feature_map)
+
+    def _eigenfeatures(self) -> dict[str, Any]:
+        """Settings that say where the eigenfeatures come from; a baseline has its own."""
+        return {}
 
     def _posteriors(self, feature_map: FeatureMap, heads: Sequence[Head]) -> list[list[Component]]:
         """The posterior of each latent function: one component, at the best hyperparameters."""

@@ -61,14 +61,12 @@ class LatentField:
     def variances(self, rows: Rows) -> Array:
         """Var f (b,)."""
         g = rows.closeness
-        if self.covariance is None:
+        if self.covariance is None or rows.z.shape[1] > self.factor.shape[1]:
             spread = g[:, None] * rows.combine(self.factor) + self.constant_factor
             within = np.einsum("bk,bk->b", spread, spread)
         else:
-            block = self.covariance[rows.index[:, :, None], rows.index[:, None, :]]
-            quadratic = np.einsum("br,brc,bc->b", rows.z, block, rows.z)
             constant = float(self.constant_factor @ self.constant_factor)
-            within = g**2 * quadratic + 2 * g * rows.combine(self.cross) + constant
+            within = g**2 * rows.quadratic(self.covariance) + 2 * g * rows.combine(self.cross) + constant
         return np.maximum(within, 0.0) + (1.0 - g**2) * self.prior_variance
 
     def covariances(self, rows: Rows) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,6 +60,8 @@ class Settings:
     fixed: Mapping[str, float] = field(default_factory=dict)  # hyperparameters that are given
     inference: str = "auto"
     n_threads: int = 1
+    bandwidths: Array = field(default_factory=lambda: BANDWIDTH_GRID)  # c, where ε is searched
+    fit_map: Callable[..., FeatureMap] = fit_feature_map  # who supplies the eigenfeatures
 
 
 @dataclass(frozen=True)
@@ -113,9 +115,9 @@ def learn(graph: NeighborGraph, labeled: NeighborBlock, tasks: Sequence[Task], s
         if best is None or found.log_posterior > best[1]:
             best = (c, found.log_posterior, warm)
 
-    for c in BANDWIDTH_GRID:
+    for c in settings.bandwidths:
         attempt(float(c))
-    step = float(BANDWIDTH_GRID[1] / BANDWIDTH_GRID[0])
+    step = float(settings.bandwidths[1] / settings.bandwidths[0])
     for _ in range(_REFINEMENTS):
         assert best is not None
         step, center, warm = float(np.sqrt(step)), best[0], best[2]
@@ -151,7 +153,7 @@ def _learn_at(
     warm: Sequence[Array] | None = None,
 ) -> Learned:
     """Feature map at one bandwidth, and the heads on it; `warm` are starting points near the optimum."""
-    feature_map = fit_feature_map(graph, settings.n_eigenpairs, epsilon, blocks, settings.n_threads)
+    feature_map = settings.fit_map(graph, settings.n_eigenpairs, epsilon, blocks, settings.n_threads)
     features = feature_map.features(feature_map.rows_of(labeled))
     starts = [None] * len(tasks) if warm is None else list(warm)
 
