@@ -48,6 +48,19 @@ def check_row_values(name: str, values: Any, rows: int) -> Array | None:
     return result
 
 
+def check_weights(sample_weight: Any, missing: BoolArray) -> tuple[Array | None, BoolArray]:
+    """Weights (n,) and which rows do not count as labelled: those without a label or with weight zero."""
+    weight = check_row_values("sample_weight", sample_weight, len(missing))
+    if weight is None:
+        return None, missing
+    known = weight[~missing]
+    if not (np.isfinite(known) & (known >= 0)).all():
+        raise ValueError("sample_weight must be finite and not negative in every labelled row.")
+    if not known.any():
+        raise ValueError("sample_weight is zero in every labelled row. Give at least one a positive weight.")
+    return weight, missing | (weight == 0)
+
+
 def is_missing_label(y: Array, unlabeled: Any) -> BoolArray:
     """Rows whose class label says "unlabelled": the marker, None, NaN or pandas' NA."""
     missing = np.zeros(len(y), dtype=bool)

@@ -19,7 +19,7 @@ from ..inference.learning import Head, Task
 from ..likelihoods import Bernoulli, Categorical, Observations
 from ._docs import documented
 from ._latent import Component, LatentEstimator
-from ._validation import check_choice, check_row_values, is_missing_label
+from ._validation import check_choice, check_weights, is_missing_label
 
 MULTI_CLASS = ("one_vs_rest", "softmax")
 
@@ -124,12 +124,9 @@ class FLGPClassifier(ClassifierMixin, LatentEstimator):
             X = self._validated(X, reset=True)
             y, missing = self._checked_labels(y, len(X))
             rows = self._with_unlabeled(X, X_unlabeled)
+            weight, missing = check_weights(sample_weight, missing)
             labeled = np.flatnonzero(~missing)
-            weight = check_row_values("sample_weight", sample_weight, len(X))
-            if weight is not None:
-                weight = weight[labeled]
-                if not (np.isfinite(weight) & (weight > 0)).all():
-                    raise ValueError("sample_weight must be positive and finite in every labelled row.")
+            weight = None if weight is None else weight[labeled]
             self.classes_, codes = np.unique(_plain(y[labeled]), return_inverse=True)
             self._fit_tasks(rows, labeled, self._tasks(codes, weight), {})
         return self
@@ -144,11 +141,11 @@ class FLGPClassifier(ClassifierMixin, LatentEstimator):
                 "FLGPClassifier requires y to be passed, but the target y is None. "
                 f"Mark unlabelled rows by {self.unlabeled!r}."
             )
-        if not hasattr(y, "dtype"):
-            given = list(y)
-            # NumPy would turn None into a string among strings.
-            y = np.array(given, dtype=object) if any(value is None for value in given) else np.asarray(given)
+        if isinstance(y, list | tuple) and any(value is None for value in y):
+            y = np.array(y, dtype=object)  # NumPy would turn None into a string among strings
         y = column_or_1d(np.asarray(y), warn=True)
+        if y.dtype.kind == "f" and np.isinf(y).any():
+            raise ValueError("y contains infinity. Use class labels, or NaN for unlabelled rows.")
         if len(y) != n:
             raise ValueError(f"y has {len(y)} entries but X has {n} rows. Give one label a row.")
         missing = is_missing_label(y, self.unlabeled)

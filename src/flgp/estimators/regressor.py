@@ -19,7 +19,7 @@ from ..likelihoods import Gaussian, Likelihood, Observations, get_likelihood
 from ._base import scalar_or_array
 from ._docs import documented
 from ._latent import Component, LatentEstimator
-from ._validation import check_choice, check_positive, check_row_values
+from ._validation import check_choice, check_positive, check_row_values, check_weights
 
 MEANS = ("constant", "zero")
 
@@ -139,9 +139,11 @@ class FLGPRegressor(RegressorMixin, LatentEstimator):
         with self._unfitted_if_it_fails():
             self._check_parameters()
             X = self._validated(X, reset=True)
-            targets = self._checked_targets(y, len(X))
+            targets, one_column = self._checked_targets(y, len(X))
+            weight, ignored = check_weights(sample_weight, np.isnan(targets).all(axis=1))
+            targets = np.where(ignored[:, None], np.nan, targets)
             known = {
-                "weight": check_row_values("sample_weight", sample_weight, len(X)),
+                "weight": weight,
                 "noise_scale": check_row_values("noise_scale", noise_scale, len(X)),
                 "exposure": check_row_values("exposure", exposure, len(X)),
                 "trials": check_row_values("trials", trials, len(X)),
@@ -150,7 +152,7 @@ class FLGPRegressor(RegressorMixin, LatentEstimator):
             labeled = np.flatnonzero(~np.isnan(targets).all(axis=1))
             likelihood = self._likelihood()
             tasks = [self._task(column, labeled, known, likelihood) for column in targets.T]
-            self._n_outputs_ = targets.shape[1] if np.ndim(y) == 2 else 0
+            self._n_outputs_ = 0 if one_column else targets.shape[1]
             self._fit_tasks(rows, labeled, tasks, {})
             fitted = [head.fit.likelihood for head in self._heads_]
             self.likelihood_ = fitted[0] if len(fitted) == 1 else fitted
@@ -173,8 +175,8 @@ class FLGPRegressor(RegressorMixin, LatentEstimator):
             )
         return likelihood.with_parameters(noise_variance=float(self.noise_variance))
 
-    def _checked_targets(self, y: Any, n: int) -> Array:
-        """Targets (n, k), with NaN where unlabelled."""
+    def _checked_targets(self, y: Any, n: int) -> tuple[Array, bool]:
+        """Targets (n, k), with NaN where unlabelled, and whether y had no second axis."""
         if y is None:
             raise ValueError(
                 "FLGPRegressor requires y to be passed, but the target y is None. "
@@ -186,6 +188,7 @@ class FLGPRegressor(RegressorMixin, LatentEstimator):
             raise ValueError("y must be numbers, with NaN where a row is unlabelled.") from error
         if targets.ndim not in (1, 2):
             raise ValueError(f"y has shape {targets.shape}. Give (n,) or (n, k).")
+        one_column = targets.ndim == 1
         targets = targets.reshape(len(targets), -1)
         if len(targets) != n:
             raise ValueError(
@@ -197,7 +200,7 @@ class FLGPRegressor(RegressorMixin, LatentEstimator):
         if silent.any():
             which = "y" if targets.shape[1] == 1 else f"column {np.flatnonzero(silent)[0]} of y"
             raise ValueError(f"{which} has no labelled row: every value is NaN. Label at least one row.")
-        return targets
+        return targets, one_column
 
     def _task(self, target: Array, labeled: Any, known: dict, likelihood: Likelihood) -> Task:
         position = np.flatnonzero(~np.isnan(target[labeled]))
