@@ -31,10 +31,10 @@ def dense_gradient(points, data, d, local):
     D = cdist(points, points)
     K = local.covariance(D)
     by_feature = [d[i] * np.outer(phi, phi) for i, phi in enumerate(data.features.T)]
-    by_length = local.slope(D, K)
+    by_length, *by_shape = local.slopes(D, K)
     by_variance = K + JITTER * local.variance * np.eye(len(D))
     by_noise = np.diag(local.noise_variance * data.noise_scale)
-    slopes = [*by_feature, by_length, by_variance, by_noise]
+    slopes = [*by_feature, by_length, by_variance, by_noise, *by_shape]
     return np.array([0.5 * (alpha @ G @ alpha - np.sum(inverse * G)) for G in slopes])
 
 
@@ -56,10 +56,11 @@ def test_all_neighbors_give_the_dense_model(rng, kernel):
 @pytest.mark.parametrize("kernel", KERNEL_NAMES)
 def test_gradient_is_exact_with_few_neighbors(rng, kernel):
     _, data, d = make(rng, m=70, M=90, k=8)  # more features than rows, too
-    theta, h = np.log([0.3, 1.7, 0.2]), 1e-5
+    theta, h = np.log([0.3, 1.7, 0.2, 0.5]), 1e-5
     result = evaluate(data, d, LocalModel(kernel, *np.exp(theta)))
-    for i in range(3):
-        step = h * np.eye(3)[i]
+    assert len(result.gradient_parameters) == (4 if kernel == "rational_quadratic" else 3)
+    for i in range(len(result.gradient_parameters)):
+        step = h * np.eye(4)[i]
         up, down = (evaluate(data, d, LocalModel(kernel, *np.exp(theta + s * step))) for s in (1, -1))
         numeric = (up.log_evidence - down.log_evidence) / (2 * h)
         assert result.gradient_parameters[i] == pytest.approx(numeric, abs=1e-6)

@@ -48,12 +48,12 @@ def test_slopes_are_derivatives(problem, kernel):
     points, scale, order = problem
     near, h = previous_neighborhoods(points, 7, order), 1e-5
 
-    def at(log_length=0.0, log_variance=0.0, log_noise=0.0):
-        values = 0.3 * np.exp(log_length), 1.7 * np.exp(log_variance), 0.1 * np.exp(log_noise)
+    def at(log_length=0.0, log_variance=0.0, log_noise=0.0, log_shape=0.0):
+        values = np.exp([log_length, log_variance, log_noise, log_shape]) * (0.3, 1.7, 0.1, 0.5)
         return vecchia_factor(near, LocalModel(kernel, *values), scale)
 
     factor, slopes = at()
-    for index, name in enumerate(("log_length", "log_noise")):
+    for index, name in enumerate(("log_length", "log_noise", "log_shape")[: len(slopes.variances)]):
         up, down = at(**{name: h})[0], at(**{name: -h})[0]
         numeric = (up.coefficients - down.coefficients) / (2 * h)
         np.testing.assert_allclose(slopes.coefficients[index], numeric, atol=1e-7)

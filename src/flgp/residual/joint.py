@@ -74,7 +74,8 @@ def evaluate(data: JointData, d: Array, local: LocalModel, n_threads: int = 1) -
     Returns
     -------
     Evaluation
-        `gradient_log_d` has shape (M,); `gradient_parameters` is in (log ℓ, log a_u², log σ²).
+        `gradient_log_d` has shape (M,); `gradient_parameters` is in (log ℓ, log a_u², log σ²)
+        and, for a kernel with a shape, log α.
     """
     factor, slopes = vecchia_factor(data.near, local, data.noise_scale, n_threads)
     space = _weight_space(data, d, factor)
@@ -86,7 +87,7 @@ def evaluate(data: JointData, d: Array, local: LocalModel, n_threads: int = 1) -
     by_coefficient = _pair_products(P, space.scaled, data.near, n_threads)
     by_coefficient += r[:, None] * space.residual[data.near.neighbors]
     by_coefficient /= root_F[:, None]
-    log_length, log_noise = slopes.variances @ by_variance + np.tensordot(
+    log_length, log_noise, *log_shape = slopes.variances @ by_variance + np.tensordot(
         slopes.coefficients, by_coefficient, 2
     )
     log_variance = by_variance @ factor.variances - log_noise  # both together scale F
@@ -95,7 +96,7 @@ def evaluate(data: JointData, d: Array, local: LocalModel, n_threads: int = 1) -
     return Evaluation(
         _log_evidence(space, factor),
         by_d,
-        np.array([log_length, log_variance, log_noise]),
+        np.array([log_length, log_variance, log_noise, *log_shape]),
         space.posterior(d),
     )
 

@@ -10,7 +10,7 @@ from scipy import sparse
 from .._threads import thread_map
 from .._typing import Array, IntArray
 from .batched import cholesky, solve_lower, solve_upper
-from .euclidean import LocalModel
+from .euclidean import LocalModel, has_shape
 from .neighborhoods import Neighborhoods, pair_columns
 
 # Entries of one batch of k × k matrices (4 MB): in cache, with vectors long enough for NumPy.
@@ -43,14 +43,14 @@ class VecchiaFactor:
 
 @dataclass(frozen=True)
 class VecchiaSlopes:
-    """Derivatives of a factor in log ℓ (first) and log σ² (second).
+    """Derivatives of a factor in log ℓ (first), log σ² (second) and, if the kernel has a shape, log α.
 
     Those in log a_u² follow, since scaling both variances scales F and leaves B: ∂B = -∂B/∂ log σ² and
     ∂F = F - ∂F/∂ log σ².
     """
 
-    coefficients: Array  # (2, m, k) ∂B
-    variances: Array  # (2, m) ∂F
+    coefficients: Array  # (2 or 3, m, k) ∂B
+    variances: Array  # (2 or 3, m) ∂F
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,8 @@ def vecchia_factor(
     m, k = near.neighbors.shape
     noise = local.noise_variance * np.asarray(noise_scale, dtype=np.float64)
     B, F = np.empty((m, k)), np.empty(m)
-    slopes = VecchiaSlopes(np.empty((2, m, k)), np.empty((2, m)))
+    count = 3 if has_shape(local.kernel) else 2
+    slopes = VecchiaSlopes(np.empty((count, m, k)), np.empty((count, m)))
 
     def fill(rows: slice) -> None:
         neighbor_noise = noise[near.neighbors[rows]].T
@@ -130,15 +131,20 @@ def vecchia_factor(
         b = system.weights
         B[rows] = b.T
         F[rows] = local.diagonal + noise[rows] - system.explained
-        cross = local.slope(near.cross[:, rows], system.cross)
-        within_b = _symmetric_times(local.slope(near.within[:, rows], system.within), b)
         noise_b = neighbor_noise * b
+        # ∂c and ∂Σ_NN b for each parameter, in the order of the slopes.
+        cross = local.slopes(near.cross[:, rows], system.cross)
+        within = local.slopes(near.within[:, rows], system.within)
+        by_cross = [cross[0], np.zeros_like(b), *cross[1:]]
+        by_block = [_symmetric_times(packed, b) for packed in within]
+        by_block.insert(1, noise_b)
         # ∂b = Σ_NN⁻¹(∂c - ∂Σ_NN b), ∂F = ∂Σ_ii - 2 b·∂c + bᵀ ∂Σ_NN b
-        right = np.stack([cross - within_b, -noise_b], axis=1)  # (k, 2, b)
+        right = np.stack([c - s for c, s in zip(by_cross, by_block, strict=True)], axis=1)  # (k, count, b)
         solved = solve_upper(system.cholesky, solve_lower(system.cholesky, right))
         slopes.coefficients[:, rows] = solved.transpose(1, 2, 0)
-        slopes.variances[0, rows] = np.einsum("kb,kb->b", b, within_b - 2.0 * cross)
-        slopes.variances[1, rows] = noise[rows] + np.einsum("kb,kb->b", b, noise_b)
+        for which, (c, s) in enumerate(zip(by_cross, by_block, strict=True)):
+            slopes.variances[which, rows] = np.einsum("kb,kb->b", b, s - 2.0 * c)
+        slopes.variances[1, rows] += noise[rows]
 
     for _ in thread_map(fill, batches(m, k), n_threads):
         pass
