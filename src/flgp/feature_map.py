@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from ._threads import thread_map
-from ._typing import Array, IntArray, RowLike
-from .blocks import Blocks, row_blocks
+from ._typing import Array, IntArray
+from .blocks import Blocks
 from .graph import NeighborBlock, NeighborGraph, Transition, anchor_gram, fit_transition
 from .spectrum import Spectrum, fit_spectrum
 
@@ -23,6 +20,7 @@ class Rows:
     index: IntArray  # (b, r)
     z: Array  # (b, r)
     closeness: Array  # (b,) 1 on the cloud, falling to 0 far away
+    points: Array | None = None  # (b, p) where they are, if known: a residual needs it
 
     def combine(self, values: Array) -> Array:
         """Σ_j z_j values_j: values at the anchors (s,) or (s, k) → (b,) or (b, k)."""
@@ -54,7 +52,7 @@ class FeatureMap:
 
     def rows(self, X: Array) -> Rows:
         """Transition rows of points (b, p)."""
-        return self.rows_of(self.graph.find(X))
+        return replace(self.rows_of(self.graph.find(X)), points=X)
 
     def rows_of(self, block: NeighborBlock) -> Rows:
         """Transition rows of points whose neighbours are known."""
@@ -92,12 +90,3 @@ def fit_feature_map(
     gram = anchor_gram(graph, step, blocks)
     # Rows of Z sum to 1, so the entries of ZᵀZ sum to the number of rows seen.
     return FeatureMap(graph, step, fit_spectrum(gram, round(gram.sum()), n_eigenpairs, n_threads))
-
-
-def map_rows(X: RowLike, function: Callable[[Any], Any], n_threads: int, block_rows: int = 8_192) -> Any:
-    """`function` of every block of rows of X; its array, or each array of its tuple, put together."""
-    makers = row_blocks(X, block_rows=block_rows)._makers
-    parts = list(thread_map(lambda make: function(make()), makers, n_threads))
-    if isinstance(parts[0], tuple):
-        return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
-    return np.concatenate(parts)
