@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -77,5 +78,17 @@ def thread_map(function: Callable[[T], R], items: Iterable[T], n_threads: int) -
         if n_threads == 1:
             yield from map(function, items)
             return
+        # Only a few items ahead of their use: whoever sums many large results holds a few of them at a time,
+        # and an interrupt has little to wait for.
+        pending: deque[Future[R]] = deque()
         with ThreadPoolExecutor(n_threads) as pool:
-            yield from pool.map(function, items)
+            try:
+                for item in items:
+                    pending.append(pool.submit(function, item))
+                    if len(pending) > 2 * n_threads:
+                        yield pending.popleft().result()
+                while pending:
+                    yield pending.popleft().result()
+            finally:
+                for future in pending:
+                    future.cancel()

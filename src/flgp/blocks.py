@@ -24,11 +24,23 @@ BLOCK_ROWS = 32_768
 
 
 class Blocks(Generic[T]):
-    """A sequence of blocks, each made by a call and so held in memory only while it is used."""
+    """A sequence of blocks, each made by a call and so held in memory only while it is used.
 
-    def __init__(self, makers: Sequence[Callable[[], T]], n_threads: int = 1) -> None:
+    Parameters
+    ----------
+    makers : sequence of callables
+        Each makes one block.
+    n_threads : int
+    starts : sequence of int, optional
+        The first row of each block, counted over all blocks.
+    """
+
+    def __init__(
+        self, makers: Sequence[Callable[[], T]], n_threads: int = 1, starts: Sequence[int] | None = None
+    ) -> None:
         self._makers = list(makers)
         self.n_threads = n_threads
+        self.starts = [0] * len(self._makers) if starts is None else list(starts)
 
     def __len__(self) -> int:
         return len(self._makers)
@@ -36,9 +48,10 @@ class Blocks(Generic[T]):
     def map(self, function: Callable[[T], R], keep: bool = True) -> Blocks[R]:
         """Apply `function` to every block: now and kept in memory, or again at every later pass."""
         if not keep:
-            return Blocks([_Composed(function, maker) for maker in self._makers], self.n_threads)
+            composed = [_Composed(function, maker) for maker in self._makers]
+            return Blocks(composed, self.n_threads, self.starts)
         results = list(thread_map(lambda make: function(make()), self._makers, self.n_threads))
-        return Blocks([_Held(result) for result in results], self.n_threads)
+        return Blocks([_Held(result) for result in results], self.n_threads, self.starts)
 
     def reduce(self, function: Callable[[T], R], combine: Callable[[R, R], R] = operator.add) -> R:
         """`function` of every block, combined in the order of the blocks."""
@@ -63,9 +76,11 @@ class _Composed(Generic[T, R]):
 
 def row_blocks(X: RowLike, n_threads: int = 1, block_rows: int = BLOCK_ROWS) -> Blocks[Any]:
     """The rows of `X` (n, p) in blocks, each a NumPy array made when it is asked for."""
+    if hasattr(X, "row_blocks"):  # a source with blocks of its own, such as the chunks of a cluster
+        return X.row_blocks(n_threads)
     n = X.shape[0]
     starts = range(0, n, block_rows)
-    return Blocks([_Slice(X, start, min(start + block_rows, n)) for start in starts], n_threads)
+    return Blocks([_Slice(X, start, min(start + block_rows, n)) for start in starts], n_threads, starts)
 
 
 class _Slice:
@@ -76,27 +91,61 @@ class _Slice:
         return np.asarray(self.X[self.start : self.stop])
 
 
+def map_rows(X: RowLike, function: Callable[[Any], Any], n_threads: int, block_rows: int = 8_192) -> Any:
+    """`function` of every block of rows of X; its array, or each array of its tuple, put together.
+
+    Blocks are written into the result as they come, so that the memory is that of the result.
+    """
+    if hasattr(X, "map_rows"):
+        return X.map_rows(function, n_threads)
+    n = X.shape[0]
+    blocks = row_blocks(X, n_threads, block_rows)
+    parts = thread_map(lambda make: function(make()), blocks._makers, n_threads)
+    results: tuple[Any, ...] = ()
+    single, start = True, 0
+    for part in parts:
+        single = not isinstance(part, tuple)
+        columns = (part,) if single else part
+        if not results:
+            results = tuple(np.empty((n, *column.shape[1:]), dtype=column.dtype) for column in columns)
+        stop = start + len(columns[0])
+        for result, column in zip(results, columns, strict=True):
+            result[start:stop] = column
+        start = stop
+    return results[0] if single else results
+
+
 def take_rows(X: RowLike, rows: IntArray) -> Any:
     """Some rows of `X`, in the order given."""
     return np.asarray(X[rows])
 
 
 class StackedRows:
-    """Two arrays one above the other, without a copy."""
+    """Two row sources one above the other, without a copy."""
 
     def __init__(self, top: RowLike, bottom: RowLike) -> None:
         self.top, self.bottom = top, bottom
         self.shape = (top.shape[0] + bottom.shape[0], top.shape[1])
+        self.dtype = np.result_type(top.dtype, bottom.dtype)
+
+    @property
+    def streamed(self) -> bool:
+        """Whether any part is read from a file."""
+        return any(getattr(part, "streamed", False) for part in (self.top, self.bottom))
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
 
     def __getitem__(self, rows: Any) -> Any:
         cut = self.top.shape[0]
         if isinstance(rows, slice):
             start, stop, _ = rows.indices(self.shape[0])
+            if start >= cut:
+                return self.bottom[start - cut : max(stop - cut, 0)]
             upper = self.top[start : min(stop, cut)]
-            lower = self.bottom[max(start - cut, 0) : max(stop - cut, 0)]
-            return lower if len(upper) == 0 else upper if len(lower) == 0 else np.concatenate([upper, lower])
+            return upper if stop <= cut else np.concatenate([upper, self.bottom[0 : stop - cut]])
         rows = np.asarray(rows)
-        result = np.empty((len(rows), self.shape[1]), dtype=np.result_type(self.top, self.bottom))
+        result = np.empty((len(rows), self.shape[1]), dtype=self.dtype)
         above = rows < cut
         result[above], result[~above] = self.top[rows[above]], self.bottom[rows[~above] - cut]
         return result

@@ -15,16 +15,19 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._progress import stage
 from .._threads import thread_count
 from .._typing import Array, IntArray, RowLike
-from ..blocks import StackedRows, row_blocks, take_rows
-from ..feature_map import FeatureMap, Rows, map_rows
+from ..blocks import map_rows, row_blocks, take_rows
+from ..feature_map import FeatureMap, Rows
 from ..graph import ANCHOR_RULES, NeighborGraph, choose_anchors, join_to_anchors
 from ..inference.latent import prior_covariance
 from ..kernels import KERNELS, SpectralKernel
+from ..sources import as_source, is_streamed, stack_rows
 from ._defaults import auto_anchors, auto_eigenpairs
 from ._validation import check_choice, check_count, check_positive
 
 BASE_KERNELS = ("lae", "se")
 ANCHOR_WEIGHTS = ("auto", "counts", "uniform")
+# Neighbours of rows on disk are kept up to this many pairs, about 200 MB.
+CACHED_PAIRS = 10_000_000
 
 
 class HeatKernelEstimator(BaseEstimator):
@@ -104,13 +107,25 @@ class HeatKernelEstimator(BaseEstimator):
             delattr(self, name)
 
     def _validated(self, X: Any, reset: bool) -> Any:
+        """`X` as an array, or as a source that checks its rows whenever it reads some."""
+        source = as_source(X)
+        if source is not None:
+            validate_data(self, source.like, reset=reset, skip_check_array=True)
+            return source
         return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], accept_sparse=False)
 
     def _with_unlabeled(self, X: Array, X_unlabeled: Any) -> RowLike:
         """All rows, labelled and not."""
         if X_unlabeled is None:
             return X
-        return StackedRows(X, self._validated(X_unlabeled, reset=False))
+        return stack_rows(X, self._validated(X_unlabeled, reset=False))
+
+    def _keeps_neighbors(self, rows: RowLike) -> bool:
+        """Whether the n·r neighbours are kept between passes rather than found again.
+
+        Rows of a file that is larger than memory must not be followed by something just as large.
+        """
+        return not is_streamed(rows) or rows.shape[0] * int(self.n_neighbors) <= CACHED_PAIRS
 
     def _given_anchors(self, p: int) -> str | Array:
         if isinstance(self.anchors, str):
@@ -144,6 +159,7 @@ class HeatKernelEstimator(BaseEstimator):
                 int(self.n_neighbors),
                 local=self.base_kernel == "lae",
                 counts=not uniform,
+                keep=self._keeps_neighbors(rows),
             )
 
     @property

@@ -44,7 +44,8 @@ SHARED_ATTRIBUTES = """anchors_ : array of shape (s, p)
     n_graph_components_ : int
         Connected parts of the graph.
     transduction_ : array
-        Predictions for the fitted rows (those of X, then of X_unlabeled).
+        Predictions for the fitted rows (those of X, then of X_unlabeled). Not there when the rows were too
+        many to hold or are on a cluster: `predict` reads them again.
     log_marginal_likelihood_value_ : float
     optimizer_result_ : OptimizeResult, or list of them
         Names, theta (logarithms), gradient, bounds and which of them were reached."""

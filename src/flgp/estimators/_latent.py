@@ -17,6 +17,7 @@ from ..feature_map import FeatureMap, Rows
 from ..inference.hyper import AMPLITUDE, TIME
 from ..inference.latent import LatentField
 from ..inference.learning import Head, Settings, Task, learn
+from ..sources import is_distributed
 from ._base import HeatKernelEstimator, labeled_rows, scalar_or_array
 from ._validation import check_choice
 
@@ -82,8 +83,9 @@ class LatentEstimator(HeatKernelEstimator):
         reports = [head.fit.report for head in heads]
         self.optimizer_result_ = reports[0] if len(reports) == 1 else reports
         self._keep_graph(learned.feature_map, neighbors.index[:, 0])
-        with stage(f"transduction for {graph.n_rows:,} points", self.verbose):
-            self.transduction_ = self._transduce(learned.feature_map)
+        if self._keeps_neighbors(rows) and not is_distributed(rows):
+            with stage(f"transduction for {graph.n_rows:,} points", self.verbose):
+                self.transduction_ = self._transduce(learned.feature_map)
 
     def _eigenfeatures(self) -> dict[str, Any]:
         """Settings that say where the eigenfeatures come from; a baseline has its own."""
