@@ -1,0 +1,138 @@
+"""Objects to JSON and arrays, and back.
+
+Numbers, strings, None, lists are themselves. Everything else is a JSON object whose single key says what
+it is: {"array": 3}, {"tuple": [..]}, {"dict": {..}}, {"object": ["LatentField", {..}]}, ...
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from . import registry
+from .container import plain_array
+from .errors import ModelFileError
+
+_MAX_DEPTH = 60
+
+
+class Encoder:
+    """Turns objects into JSON; the arrays gather in `arrays`, shared ones once."""
+
+    def __init__(self) -> None:
+        self.arrays: list[np.ndarray] = []
+        self._position: dict[int, int] = {}
+
+    def encode(self, value: Any) -> Any:
+        """JSON for a value, or ModelFileError for one that no file may hold."""
+        if value is None or type(value) in (bool, int, str):
+            return value
+        if type(value) is float:
+            return value if math.isfinite(value) else {"float": repr(value)}
+        if type(value) is list:
+            return [self.encode(item) for item in value]
+        if type(value) is tuple:
+            return {"tuple": [self.encode(item) for item in value]}
+        if type(value) is OptimizeResult:
+            return {"result": self.entries(value)}
+        if type(value) is dict:
+            return {"dict": self.entries(value)}
+        if isinstance(value, np.ndarray):
+            return self._array(value)
+        if isinstance(value, np.generic):
+            return {"scalar": self._add(np.asarray(value))}
+        if isinstance(value, np.random.RandomState):
+            return {"random_state": self.encode(value.get_state(legacy=True))}
+        if registry.classes().get(type(value).__name__) is type(value):
+            return {"object": [type(value).__name__, self.entries(registry.stored_fields(value))]}
+        raise ModelFileError(
+            f"A {type(value).__name__} cannot be stored in a model file, because reading it back "
+            "would need code that is not part of flgp. Use joblib or pickle for this model."
+        )
+
+    def entries(self, values: dict[Any, Any]) -> dict[str, Any]:
+        """JSON for named values."""
+        if not all(isinstance(name, str) for name in values):
+            raise ModelFileError("Only dictionaries with strings as keys can be stored in a model file.")
+        return {name: self.encode(value) for name, value in values.items()}
+
+    def _array(self, value: np.ndarray) -> Any:
+        if value.dtype == object:
+            return {
+                "objects": [self.encode(item) for item in value.ravel().tolist()],
+                "shape": [*value.shape],
+            }
+        if id(value) not in self._position:
+            # `arrays` keeps the original alive, so that its id stays its own.
+            self._position[id(value)] = self._add(value)
+        return {"array": self._position[id(value)]}
+
+    def _add(self, value: np.ndarray) -> int:
+        plain_array(value)
+        self.arrays.append(value)
+        return len(self.arrays) - 1
+
+
+class Decoder:
+    """Turns JSON and arrays into the objects; whatever else it meets raises some ordinary exception."""
+
+    def __init__(self, arrays: list[np.ndarray]) -> None:
+        self.arrays = arrays
+
+    def decode(self, node: Any, depth: int = 0) -> Any:
+        """The value of a node."""
+        if depth > _MAX_DEPTH:
+            raise ValueError("nested too deeply")
+        if isinstance(node, list):
+            return [self.decode(item, depth + 1) for item in node]
+        if not isinstance(node, dict):
+            return node
+        if set(node) == {"objects", "shape"}:
+            return self._object_array(node, depth)
+        ((kind, content),) = node.items()
+        if kind == "float":
+            return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[content]
+        if kind == "array":
+            return self._array(content)
+        if kind == "scalar":
+            return self._array(content)[()]
+        if kind == "tuple":
+            return tuple(self.decode(item, depth + 1) for item in content)
+        if kind == "dict":
+            return self.entries(content, depth)
+        if kind == "result":
+            return OptimizeResult(**self.entries(content, depth))
+        if kind == "random_state":
+            generator = np.random.RandomState(0)
+            generator.set_state(self.decode(content, depth + 1))
+            return generator
+        if kind == "object":
+            name, fields = content
+            return registry.rebuild(self.class_of(name), self.entries(fields, depth))
+        raise ValueError(f"unknown kind {kind!r}")
+
+    def entries(self, content: Any, depth: int = 0) -> dict[str, Any]:
+        """The values of a JSON object, by their names."""
+        return {str(name): self.decode(value, depth + 1) for name, value in content.items()}
+
+    @staticmethod
+    def class_of(name: Any) -> type:
+        """The class that files call by that name."""
+        found = registry.classes().get(name) if isinstance(name, str) else None
+        if found is None or found in registry.ESTIMATORS:
+            raise ValueError(f"class {name!r} is unknown to this version of flgp")
+        return found
+
+    def _array(self, position: Any) -> np.ndarray:
+        if type(position) is not int or not 0 <= position < len(self.arrays):
+            raise ValueError(f"no array {position!r}")
+        return self.arrays[position]
+
+    def _object_array(self, node: dict[str, Any], depth: int) -> np.ndarray:
+        items = [self.decode(item, depth + 1) for item in node["objects"]]
+        flat = np.empty(len(items), dtype=object)
+        flat[:] = items
+        return flat.reshape([int(n) for n in node["shape"]])

@@ -1,0 +1,241 @@
+"""Whole models to files and back."""
+
+from __future__ import annotations
+
+import copy
+import os
+import platform
+from typing import Any
+
+import numpy as np
+import scipy
+import sklearn
+from sklearn.utils.validation import check_is_fitted
+
+from .._typing import Array
+from . import container, registry
+from .codec import Decoder, Encoder
+from .errors import ModelFileError
+
+DEFAULT_MAX_BYTES = 16 * 2**30
+# Points whose predictions the file carries, and how closely they must come out again.
+_WITNESSES, _TOLERANCE = 5, 1e-8
+# Larger labelled designs are left out, and with them the evidence at other hyperparameters.
+_MAX_EVIDENCE_BYTES = 64 * 2**20
+# scikit-learn's own, not part of the model.
+_NOT_STORED = ("_metadata_request",)
+
+
+class NotStored(list):
+    """Stands for the labelled data of a model whose file left them out."""
+
+    def _refuse(self) -> Any:
+        raise ModelFileError(
+            "This model was loaded from a file that left its labelled data out, because they were large. "
+            "Predictions are complete; fit again for the evidence at other hyperparameters."
+        )
+
+    def __iter__(self) -> Any:
+        return self._refuse()
+
+    def __getitem__(self, _: Any) -> Any:
+        return self._refuse()
+
+    def __len__(self) -> int:
+        return int(self._refuse())
+
+
+def save(model: Any, path: str | os.PathLike) -> None:
+    """Write a fitted model to one file: JSON and plain arrays, no pickle.
+
+    The file is written beside `path` and then moved there, so a crash leaves no half of it. It holds a
+    checksum, the versions it was written with, and a few predictions that `load` repeats.
+
+    Parameters
+    ----------
+    model : FLGPRegressor, FLGPClassifier, HeatKernelFeatures or TableModel, fitted
+    path : path
+
+    Raises
+    ------
+    ModelFileError
+        For a model with parts that are not flgp's own, such as a likelihood of the user's. Use pickle or
+        joblib, which store a reference to its code, for these.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile, os, flgp
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> model = flgp.FLGPRegressor(random_state=0).fit(X, X[:, 0])
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.flgp")
+    >>> flgp.save(model, path)
+    >>> bool((flgp.load(path).predict(X) == model.predict(X)).all())
+    True
+    """
+    table, estimator = _parts(model)
+    if type(estimator) not in registry.ESTIMATORS:
+        known = ", ".join(kind.__name__ for kind in registry.ESTIMATORS)
+        raise ModelFileError(
+            f"flgp.save stores {known}, not {type(estimator).__name__}. Use joblib for other objects."
+        )
+    check_is_fitted(estimator)
+    encoder = Encoder()
+    parameters = estimator.get_params(deep=False)
+    learned = {
+        name: value
+        for name, value in vars(estimator).items()
+        if name not in parameters and name not in _NOT_STORED
+    }
+    heads = learned.pop("_heads_", None)
+    header = {
+        "class": type(estimator).__name__,
+        "parameters": encoder.entries(parameters),
+        "learned": encoder.entries(learned),
+        "table": None if table is None else encoder.encode(table),
+        "versions": _versions(),
+    }
+    points = np.asarray(estimator.anchors_[:_WITNESSES])
+    header["witness"] = encoder.encode([points, *_predictions(estimator, points)])
+    header["heads"] = None if heads is None else _encoded_heads(encoder, heads)
+    container.write(path, header, encoder.arrays)
+
+
+def _encoded_heads(encoder: Encoder, heads: Any) -> Any:
+    """The labelled data with the posterior of the weights, unless they are large."""
+    count = len(encoder.arrays)
+    encoded = encoder.encode(heads)
+    if sum(values.nbytes for values in encoder.arrays[count:]) <= _MAX_EVIDENCE_BYTES:
+        return encoded
+    del encoder.arrays[count:]
+    return "not stored"
+
+
+def load(path: str | os.PathLike, *, max_bytes: int = DEFAULT_MAX_BYTES) -> Any:
+    """Read a model written by `save`. Nothing in the file is executed.
+
+    Parameters
+    ----------
+    path : path
+    max_bytes : int
+        Larger files are refused.
+
+    Returns
+    -------
+    The fitted model, with the predictions of the one that was saved.
+
+    Raises
+    ------
+    ModelFileError
+        For a file that is damaged, cut off, too large, not a model, of a newer format, with a class that
+        this version does not know, or that does not repeat its own predictions.
+    OSError
+        If there is no such file or it cannot be read.
+    """
+    header, arrays = container.read(path, max_bytes)
+    try:
+        with np.errstate(all="ignore"):
+            return _model(header, Decoder(arrays), path)
+    except ModelFileError:
+        raise
+    except Exception as error:  # whatever a file can provoke is the file's fault
+        raise _unreadable(path, header, error) from error
+
+
+def describe(path: str | os.PathLike, *, max_bytes: int = DEFAULT_MAX_BYTES) -> dict[str, Any]:
+    """What a model file says about itself: class, parameters, versions, sizes.
+
+    Parameters
+    ----------
+    path : path
+    max_bytes : int
+
+    Returns
+    -------
+    dict with the keys "class", "format", "versions", "bytes", "arrays"
+    """
+    header = container.read_header(path, max_bytes)
+    return {
+        "class": str(header.get("class")),
+        "format": container.FORMAT_VERSION,
+        "versions": header.get("versions", {}),
+        "bytes": os.path.getsize(path),
+        "arrays": len(header["arrays"]),
+    }
+
+
+def _model(header: dict[str, Any], decoder: Decoder, path: Any) -> Any:
+    name = header["class"]
+    kinds = {kind.__name__: kind for kind in registry.ESTIMATORS}
+    if name not in kinds:
+        raise ModelFileError(
+            f"{path} holds a {name!r}, a class that flgp {_versions()['flgp']} does not know. Upgrade flgp."
+        )
+    kind = kinds[name]
+    estimator = kind(**decoder.entries(header["parameters"]))
+    parameters = estimator.get_params(deep=False)
+    for attribute, value in decoder.entries(header["learned"]).items():
+        if attribute in parameters or attribute.startswith("__") or hasattr(kind, attribute):
+            raise ValueError(f"{attribute!r} is not a learned attribute")
+        setattr(estimator, attribute, value)
+    if header["heads"] is not None:
+        stored = header["heads"] != "not stored"
+        estimator._heads_ = decoder.decode(header["heads"]) if stored else NotStored()
+    check_is_fitted(estimator)
+    _check_witness(estimator, decoder.decode(header["witness"]), path)
+    if header["table"] is None:
+        return estimator
+    from ..tables import TableModel
+
+    return TableModel(estimator, decoder.decode(header["table"]))
+
+
+def _predictions(estimator: Any, points: Array) -> list[Array]:
+    """What a model says about points, in numbers, whatever its kind."""
+    estimator = copy.copy(estimator)
+    vars(estimator).pop("feature_names_in_", None)  # the points have none
+    if hasattr(estimator, "transform"):
+        return [np.asarray(estimator._prior_weights()), estimator.covariance(points)]
+    latent = list(estimator.latent_mean_and_variance(points))
+    if hasattr(estimator, "predict_proba"):
+        return [*latent, estimator.predict_proba(points)]
+    return [*latent, estimator.predict(points)]
+
+
+def _check_witness(estimator: Any, witness: Any, path: Any) -> None:
+    points, *expected = witness
+    found = _predictions(estimator, points)
+    for old, new in zip(expected, found, strict=True):
+        scale = float(np.abs(old).max(initial=0.0))
+        if old.shape != new.shape or not np.allclose(new, old, rtol=_TOLERANCE, atol=_TOLERANCE * scale):
+            raise ModelFileError(
+                f"The model in {path} does not repeat the predictions that it was saved with. Load it "
+                "with the version of flgp that wrote it (see flgp.io.describe), or fit it again."
+            )
+
+
+def _parts(model: Any) -> tuple[Any, Any]:
+    """The description of a table, if the model has one, and the estimator."""
+    from ..tables import TableModel
+
+    return (model.schema, model.estimator) if isinstance(model, TableModel) else (None, model)
+
+
+def _versions() -> dict[str, str]:
+    from .. import __version__
+
+    return {
+        "flgp": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+    }
+
+
+def _unreadable(path: Any, header: dict[str, Any], error: BaseException) -> ModelFileError:
+    versions = header.get("versions")
+    writer = versions.get("flgp", "?") if isinstance(versions, dict) else "?"
+    return ModelFileError(
+        f"{path} cannot be read by this flgp (it was written by {writer}): {error}. "
+        "Load it with that version, or fit the model again."
+    )

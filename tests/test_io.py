@@ -1,0 +1,396 @@
+"""Model files: the same predictions after loading, and a clear refusal of everything else."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pickle
+import struct
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+
+import flgp
+from conftest import ring
+from flgp import FLGPClassifier, FLGPRegressor, HeatKernelFeatures, ModelFileError
+from flgp.io import container, describe, models
+from flgp.likelihoods import Gaussian, StudentT
+from flgp.likelihoods.gaussian import Gaussian as GaussianBase
+from flgp.tables import Schema, TableModel
+
+RELEASED = sorted((Path(__file__).parent / "data" / "models").glob("*.flgp"))
+
+
+def _cloud():
+    X, angle = ring(240, noise=0.02)
+    return X, angle
+
+
+def _regressor(likelihood="gaussian", **given):
+    X, angle = _cloud()
+    y = np.full(len(X), np.nan)
+    target = {
+        "gaussian": np.sin(angle),
+        "poisson": np.round(2 + np.sin(angle)),
+        "negative_binomial": np.round(3 + 2 * np.sin(angle)),
+        "gamma": np.exp(np.sin(angle)),
+        "exponential": np.exp(np.sin(angle)),
+        "bernoulli": (np.sin(angle) > 0).astype(float),
+        "probit": (np.sin(angle) > 0).astype(float),
+        "binomial": (np.sin(angle) > 0).astype(float),
+        "student_t": np.sin(angle),
+    }[likelihood if isinstance(likelihood, str) else "gaussian"]
+    y[::8] = target[::8]
+    return FLGPRegressor(likelihood=likelihood, n_anchors=40, n_eigenpairs=20, random_state=0, **given).fit(
+        X, y
+    )
+
+
+def _classifier(labels, **given):
+    X, angle = _cloud()
+    codes = np.floor(angle / (2 * np.pi) * len(labels)).astype(int) % len(labels)
+    y = np.array([labels[k] for k in codes], dtype=object)
+    y[np.arange(len(y)) % 6 != 0] = None
+    return FLGPClassifier(n_anchors=40, n_eigenpairs=20, random_state=0, **given).fit(X, y)
+
+
+def _two_targets():
+    X, angle = _cloud()
+    Y = np.column_stack([np.sin(angle), np.cos(angle)])
+    Y[np.arange(len(Y)) % 5 != 0] = np.nan
+    return FLGPRegressor(n_anchors=40, n_eigenpairs=20, random_state=0).fit(X, Y)
+
+
+def _many_columns():
+    X, angle = _cloud()
+    wide = np.column_stack([X, 0.01 * np.random.default_rng(1).standard_normal((len(X), 18))])
+    return FLGPRegressor(base_kernel="se", n_anchors=40, n_eigenpairs=20, random_state=0).fit(
+        wide, np.sin(angle)
+    )
+
+
+def _given_everything():
+    X, angle = _cloud()
+    return FLGPRegressor(
+        anchors=X[::7], diffusion_time=20.0, amplitude=1.0, noise_variance=0.1, kernel="matern", nu=2.5
+    ).fit(X.astype(np.float32), np.cos(angle), exposure=None, noise_scale=np.ones(len(X)))
+
+
+MODELS = {
+    "gaussian": _regressor,
+    "zero mean": lambda: _regressor(mean="zero"),
+    "given likelihood": lambda: _regressor(Gaussian(noise_variance=0.2)),
+    "student_t object": lambda: _regressor(StudentT(degrees_of_freedom=7.0)),
+    **{
+        name: (lambda name=name: _regressor(name))
+        for name in (
+            "poisson",
+            "negative_binomial",
+            "gamma",
+            "exponential",
+            "bernoulli",
+            "probit",
+            "binomial",
+        )
+    },
+    "two classes": lambda: _classifier(["no", "yes"]),
+    "laplace": lambda: _classifier([3, 7], inference="laplace"),
+    "one class": lambda: _classifier(["only"]),
+    "one vs rest": lambda: _classifier(["a", "böse", "c 漢字"]),
+    "softmax": lambda: _classifier([10, 20, 30], multi_class="softmax"),
+    "two targets": _two_targets,
+    "many columns": _many_columns,
+    "all given": _given_everything,
+    "random state": lambda: FLGPRegressor(random_state=np.random.RandomState(3)).fit(
+        _cloud()[0], np.sin(_cloud()[1])
+    ),
+    "features": lambda: HeatKernelFeatures(n_anchors=40, n_eigenpairs=15, random_state=0).fit(_cloud()[0]),
+}
+
+
+def answers(model, X):
+    """Everything a model says about points."""
+    if hasattr(model, "transform"):
+        return [model.transform(X), model.covariance(X[:20]), model.distance_to_anchors(X)]
+    said = [*model.latent_mean_and_variance(X), model.sample_f(X[:9], 3), model.sample_y(X[:9], 3)]
+    said += [model.predict(X), model.covariance(X[:20]), np.array(model.log_marginal_likelihood())]
+    if hasattr(model, "predict_proba"):
+        return [*said, model.predict_proba(X)]
+    return [*said, model.predict_interval(X[:20]), *model.predict(X, return_std=True)]
+
+
+def points(model):
+    rng = np.random.default_rng(5)
+    near = np.zeros((60, model.n_features_in_))
+    near[:, :2] = ring(60, seed=9)[0]
+    return np.concatenate([near, 3.0 * rng.standard_normal((10, model.n_features_in_))])
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return {name: make() for name, make in MODELS.items()}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_loaded_model_answers_with_the_same_bits(fitted, name, tmp_path):
+    model = fitted[name]
+    flgp.save(model, tmp_path / "m.flgp")
+    loaded = flgp.load(tmp_path / "m.flgp")
+    assert type(loaded) is type(model)
+    for old, new in zip(answers(model, points(model)), answers(loaded, points(model)), strict=True):
+        assert old.dtype == new.dtype
+        np.testing.assert_array_equal(old, new)
+    for name, value in model.get_params().items():
+        found = loaded.get_params()[name]
+        if isinstance(value, np.random.RandomState):
+            assert found.randint(2**31) == pickle.loads(pickle.dumps(value)).randint(2**31)
+        else:
+            assert type(found) is type(value)
+            assert str(found) == str(value)
+    assert set(vars(loaded)) == set(vars(model))
+
+
+@pytest.mark.parametrize("name", ["gaussian", "softmax", "features", "two classes"])
+@pytest.mark.parametrize("how", ["pickle", "joblib"])
+def test_pickle_and_joblib_work_too(fitted, name, how, tmp_path):
+    model = fitted[name]
+    if how == "pickle":
+        loaded = pickle.loads(pickle.dumps(model))
+    else:
+        joblib.dump(model, tmp_path / "m.joblib")
+        loaded = joblib.load(tmp_path / "m.joblib")
+    for old, new in zip(answers(model, points(model)), answers(loaded, points(model)), strict=True):
+        np.testing.assert_array_equal(old, new)
+
+
+def test_a_loaded_model_can_be_saved_to_the_same_bytes(fitted, tmp_path):
+    flgp.save(fitted["softmax"], tmp_path / "a.flgp")
+    flgp.save(flgp.load(tmp_path / "a.flgp"), tmp_path / "b.flgp")
+    assert (tmp_path / "a.flgp").read_bytes() == (tmp_path / "b.flgp").read_bytes()
+
+
+def test_column_names_are_kept(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    X, angle = _cloud()
+    frame = pandas.DataFrame(X, columns=["left", "right"])
+    model = FLGPRegressor(random_state=0).fit(frame, angle)
+    flgp.save(model, tmp_path / "m.flgp")
+    loaded = flgp.load(tmp_path / "m.flgp")
+    assert loaded.feature_names_in_.tolist() == ["left", "right"]
+    assert loaded.feature_names_in_.dtype == object
+    with pytest.raises(ValueError, match="feature names"):
+        loaded.predict(frame.rename(columns={"left": "up"}))
+
+
+def test_a_table_model_keeps_its_schema(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    X, angle = _cloud()
+    frame = pandas.DataFrame({"u": X[:, 0], "v": X[:, 1], "k": np.where(X[:, 0] > 0, "p", "q"), "y": angle})
+    schema = Schema.of(frame, "y")
+    model = TableModel.fit(FLGPRegressor(random_state=0), frame, schema)
+    flgp.save(model, tmp_path / "m.flgp")
+    loaded = flgp.load(tmp_path / "m.flgp")
+    assert loaded.schema == schema
+    pandas.testing.assert_frame_equal(loaded.predict(frame), model.predict(frame))
+
+
+def test_large_labelled_data_stay_out_and_say_so(monkeypatch, tmp_path, fitted):
+    monkeypatch.setattr(models, "_MAX_EVIDENCE_BYTES", 10)
+    model = fitted["gaussian"]
+    flgp.save(model, tmp_path / "m.flgp")
+    loaded = flgp.load(tmp_path / "m.flgp")
+    np.testing.assert_array_equal(loaded.predict(points(model)), model.predict(points(model)))
+    with pytest.raises(ModelFileError, match="left its labelled data out"):
+        loaded.log_marginal_likelihood()
+
+
+class Own(GaussianBase):
+    """A likelihood of the user's own."""
+
+
+def test_what_is_not_flgps_own_is_not_stored(tmp_path):
+    model = _regressor(Own())
+    with pytest.raises(ModelFileError, match=r"A Own cannot be stored.*joblib"):
+        flgp.save(model, tmp_path / "m.flgp")
+    assert os.listdir(tmp_path) == []
+    with pytest.raises(ModelFileError, match="not dict"):
+        flgp.save({}, tmp_path / "m.flgp")
+
+
+def test_an_unfitted_model_is_not_stored(tmp_path):
+    with pytest.raises(ValueError, match="not fitted"):
+        flgp.save(FLGPRegressor(), tmp_path / "m.flgp")
+
+
+def test_a_failed_write_leaves_the_old_file(fitted, tmp_path, monkeypatch):
+    path = tmp_path / "m.flgp"
+    flgp.save(fitted["gaussian"], path)
+    before = path.read_bytes()
+
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        flgp.save(fitted["softmax"], path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["m.flgp"]
+
+
+def test_a_link_is_followed(fitted, tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "m.flgp")
+    flgp.save(fitted["gaussian"], tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    flgp.load(tmp_path / "m.flgp")
+
+
+@pytest.fixture
+def whole(fitted, tmp_path):
+    flgp.save(fitted["gaussian"], tmp_path / "m.flgp")
+    return (tmp_path / "m.flgp").read_bytes()
+
+
+def resealed(data, change):
+    """The file with its header changed, and lengths and checksum made to fit."""
+    start = len(container.MAGIC)
+    version, size, rest = struct.unpack_from("<HQQ", data, start)
+    body = data[container.PREFIX_BYTES :]
+    header = json.loads(body[:size])
+    header = change(header) or header
+    text = json.dumps(header).encode()
+    fixed = struct.pack("<HQQ", version, len(text), rest)
+    payload = body[size:]
+    digest = hashlib.sha256(container.MAGIC + fixed + text + payload).digest()
+    return container.MAGIC + fixed + digest + text + payload
+
+
+def refused(tmp_path, data, match):
+    path = tmp_path / "bad.flgp"
+    path.write_bytes(data)
+    with pytest.raises(ModelFileError, match=match):
+        flgp.load(path)
+
+
+def test_damage_is_refused(whole, tmp_path):
+    refused(tmp_path, b"", "not a model file")
+    refused(tmp_path, b"hello, I am a text file", "not a model file")
+    refused(tmp_path, pickle.dumps(os.getcwd), "not a model file")
+    refused(tmp_path, whole[:30], "ends too early")
+    refused(tmp_path, whole[:-1], "ends too early")
+    refused(tmp_path, whole + b"x", "bytes after its end")
+    refused(tmp_path, whole[:200] + b"?" + whole[201:], "damaged")
+    refused(tmp_path, whole[:-100] + b"?" + whole[-99:], "damaged")
+    refused(tmp_path, whole.replace(b"\r\n", b"\n", 1), "not a model file")
+    newer = whole[:8] + struct.pack("<H", 7) + whole[10:]
+    refused(tmp_path, newer, r"format 7.*Upgrade")
+
+
+def test_large_files_and_pipes_are_refused(whole, tmp_path):
+    path = tmp_path / "m.flgp"
+    with pytest.raises(ModelFileError, match="more than the limit"):
+        flgp.load(path, max_bytes=1000)
+    with pytest.raises(FileNotFoundError):
+        flgp.load(tmp_path / "none.flgp")
+    with pytest.raises(ModelFileError, match="not a regular file"):
+        flgp.load(os.devnull)
+
+
+def test_headers_that_lie_are_refused(whole, tmp_path):
+    def with_class(name):
+        return resealed(whole, lambda h: {**h, "class": name})
+
+    refused(tmp_path, with_class("os.system"), "does not know")
+    refused(tmp_path, with_class("LatentField"), "does not know")
+    refused(tmp_path, resealed(whole, lambda h: [h]), "damaged")
+    refused(tmp_path, resealed(whole, lambda h: {"arrays": h["arrays"]}), "cannot be read")
+
+    def learned(name, value):
+        return resealed(whole, lambda h: h["learned"].update({name: value}))
+
+    refused(tmp_path, learned("predict", 3), "not a learned attribute")
+    refused(tmp_path, learned("__class__", 3), "not a learned attribute")
+    refused(tmp_path, learned("x_", {"object": ["Popen", {}]}), "unknown to this version")
+    refused(tmp_path, learned("x_", {"object": ["FLGPRegressor", {}]}), "unknown to this version")
+    refused(tmp_path, learned("x_", {"object": ["GraphTime", {"colour": 1.0}]}), "no field 'colour'")
+    refused(tmp_path, learned("x_", {"object": ["LogNormal", {"spread": 1.0}]}), "lacks its field 'median'")
+    refused(tmp_path, learned("x_", {"object": ["GaussianInference", {"__class__": 1}]}), "no attribute")
+    refused(tmp_path, learned("x_", {"object": ["Gaussian", {"noise_variance": -1.0}]}), "must be positive")
+    refused(tmp_path, learned("x_", {"array": 10**6}), "no array")
+    refused(tmp_path, learned("x_", {"array": -1}), "no array")
+    refused(tmp_path, learned("x_", {"spam": 1}), "unknown kind")
+    deep: list = []
+    for _ in range(100):
+        deep = [deep]
+    refused(tmp_path, learned("x_", deep), "nested too deeply")
+
+
+def test_array_tables_that_lie_are_refused(whole, tmp_path):
+    def with_entry(**change):
+        return resealed(whole, lambda h: h["arrays"][0].update(change))
+
+    for change in (
+        {"dtype": "|O8"},
+        {"dtype": "<f16"},
+        {"dtype": [["a", "<f8"]]},
+        {"order": "X"},
+        {"shape": [-1]},
+        {"shape": [2**60, 2**60]},
+        {"shape": [True]},
+        {"shape": 3},
+        {"extra": 3},
+        {"shape": [1]},
+        {"dtype": "<f4"},
+    ):
+        refused(tmp_path, with_entry(**change), "damaged|cannot be read|does not repeat")
+    refused(tmp_path, resealed(whole, lambda h: h["arrays"].append({**h["arrays"][0]})), "damaged")
+
+
+def test_a_model_that_does_not_repeat_its_predictions_is_refused(whole, tmp_path):
+    def shift(header):
+        (mixture,) = header["learned"]["_mixtures_"]
+        mixture[0]["object"][1]["field"]["object"][1]["constant"] += 0.1
+
+    refused(tmp_path, resealed(whole, shift), "does not repeat the predictions")
+    sent = resealed(whole, lambda header: None)
+    (tmp_path / "same.flgp").write_bytes(sent)
+    flgp.load(tmp_path / "same.flgp")
+
+
+def test_fields_added_later_take_their_defaults(whole, tmp_path):
+    def forget(header):
+        head = header["heads"][0]["object"][1]
+        prior = head["evidence"]["object"][1]["space"]["object"][1]["priors"]["dict"]["diffusion_time"]
+        assert prior["object"][0] == "GraphTime"
+        del prior["object"][1]["tau"]
+
+    (tmp_path / "old.flgp").write_bytes(resealed(whole, forget))
+    prior = flgp.load(tmp_path / "old.flgp")._heads_[0].evidence.space.priors["diffusion_time"]
+    assert prior.tau == 2.0
+
+
+def test_a_file_describes_itself(whole, tmp_path):
+    about = describe(tmp_path / "m.flgp")
+    assert about["class"] == "FLGPRegressor"
+    assert about["format"] == 1
+    assert about["versions"]["numpy"] == np.__version__
+    assert about["bytes"] == len(whole)
+
+
+def test_files_hold_no_pickle(whole):
+    assert b"sklearn" not in whole
+    assert all(name not in whole for name in (b"numpy.", b"cnumpy", b"__reduce__"))
+
+
+@pytest.mark.parametrize("path", RELEASED, ids=lambda path: path.stem)
+def test_files_of_every_format_stay_readable(path):
+    expected = np.load(path.with_suffix(".npz"))
+    model = flgp.load(path)
+    mean, variance = model.latent_mean_and_variance(expected["X"])
+    np.testing.assert_allclose(mean, expected["mean"], rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(variance, expected["variance"], rtol=1e-9, atol=1e-10)
+    assert (model.predict(expected["X"]) == expected["prediction"]).all() or np.allclose(
+        model.predict(expected["X"]), expected["prediction"], rtol=1e-10
+    )
