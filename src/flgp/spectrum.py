@@ -10,11 +10,13 @@ from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
 
-from ._threads import limited_blas
+from ._threads import limited_blas, thread_map
 from ._typing import Array, IntArray
 
 # The lift divides by σ: smaller ones carry no signal and would only amplify rounding.
 _SMALLEST_SIGMA = 1e-4
+# Up to this size one BLAS thread is as fast as two, and cannot be slowed down by a busy machine.
+_ONE_THREAD_SIZE = 1000
 # Entries of the normalised Gram matrix below this do not connect two anchors.
 _EDGE = 1e-13
 # Dense `eigh` up to this size, or when a good part of the spectrum is wanted; Lanczos beyond.
@@ -64,13 +66,19 @@ def fit_spectrum(gram: sparse.csr_array, n_rows: int, n_eigenpairs: int, n_threa
 
     order = np.argsort(components, kind="stable")
     bounds = np.searchsorted(components[order], np.arange(n_components + 1))
-    pieces: list[tuple[Array, Array, IntArray]] = []
-    with limited_blas(n_threads):
-        for start, stop in pairwise(bounds):
-            members = order[start:stop]
-            block = normalized[members][:, members] if n_components > 1 else normalized
-            values, vectors = _leading_eigenpairs(block, wanted, _trivial_vector(mass[members]))
-            pieces.append((values, vectors, members))
+
+    def solve(span: tuple[int, int]) -> tuple[Array, Array, IntArray]:
+        members = order[slice(*span)]
+        block = normalized[members][:, members] if n_components > 1 else normalized
+        return *_leading_eigenpairs(block, wanted, _trivial_vector(mass[members])), members
+
+    # Small problems are fastest on one BLAS thread each, side by side; a large one may use them all.
+    spans = list(pairwise(bounds.tolist()))
+    if n_components > 1 or len(mass) <= _ONE_THREAD_SIZE:
+        pieces = list(thread_map(solve, spans, min(n_threads, n_components)))
+    else:
+        with limited_blas(n_threads):
+            pieces = [solve(span) for span in spans]
 
     squared = np.concatenate([values for values, _, _ in pieces])
     owner = np.repeat(np.arange(n_components), [len(values) for values, _, _ in pieces])
