@@ -53,7 +53,7 @@ class ArrowTable:
             for part in (fragment.split_by_row_group() if hasattr(fragment, "row_groups") else [fragment])
         ]
         schema = table.schema
-        sizes = [part.count_rows() for part in fragments]
+        sizes = [_rows(part) for part in fragments]
         filled = np.flatnonzero(sizes)
         return [sizes[i] for i in filled], lambda i: fragments[filled[i]].to_table(schema=schema)
 
@@ -69,3 +69,9 @@ class ArrowTable:
             # A null becomes NaN, and is then reported with its row.
             result[:, position] = column.cast(pa.float64()).to_numpy()
         return result
+
+
+def _rows(fragment: Any) -> int:
+    # `count_rows` of a part of a Parquet file is that of the file.
+    groups = getattr(fragment, "row_groups", None)
+    return fragment.count_rows() if groups is None else sum(group.num_rows for group in groups)

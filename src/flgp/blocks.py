@@ -53,6 +53,12 @@ class Blocks(Generic[T]):
         results = list(thread_map(lambda make: function(make()), self._makers, self.n_threads))
         return Blocks([_Held(result) for result in results], self.n_threads, self.starts)
 
+    def map_at(self, function: Callable[[T, int], R]) -> Blocks[R]:
+        """As `map` with the number of the block's first row, so that blocks of any size agree; kept."""
+        pairs = list(zip(self._makers, self.starts, strict=True))
+        results = list(thread_map(lambda pair: function(pair[0](), pair[1]), pairs, self.n_threads))
+        return Blocks([_Held(result) for result in results], self.n_threads)
+
     def reduce(self, function: Callable[[T], R], combine: Callable[[R, R], R] = operator.add) -> R:
         """`function` of every block, combined in the order of the blocks."""
         return reduce(combine, thread_map(lambda make: function(make()), self._makers, self.n_threads))

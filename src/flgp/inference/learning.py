@@ -132,15 +132,16 @@ def learn(graph: NeighborGraph, labeled: NeighborBlock, tasks: Sequence[Task], s
 def _search_blocks(graph: NeighborGraph) -> Blocks[NeighborBlock] | None:
     """Every k-th row, enough of them to rank the bandwidths; None: all rows."""
     stride = graph.n_rows // _SEARCH_ROWS
-    return graph.blocks.map(_Thin(stride)) if stride > 1 else None
+    return graph.blocks.map_at(_Thin(stride)) if stride > 1 else None
 
 
 class _Thin:
     def __init__(self, stride: int) -> None:
         self.stride = stride
 
-    def __call__(self, block: NeighborBlock) -> NeighborBlock:
-        return block.thinned(self.stride)
+    def __call__(self, block: NeighborBlock, start: int) -> NeighborBlock:
+        # The same rows however they are divided into blocks.
+        return block.thinned(self.stride, -start % self.stride)
 
 
 def _learn_at(
