@@ -61,7 +61,9 @@ def test_matches_the_r_package(oracle, clusters):
     from dataclasses import replace
 
     sizes = oracle.anchor_sizes if clusters else np.ones(24)
-    graph = replace(graph, anchors=oracle.anchors, sizes=sizes, blocks=Blocks([lambda: block]))
+    graph = replace(
+        graph, anchors=oracle.anchors, sizes=sizes, blocks=Blocks([lambda: block]), local_mass=None
+    )
     expected = oracle.transition_lae_cluster_normalized if clusters else oracle.transition_lae_normalized
     np.testing.assert_allclose(dense(graph, fit_transition(graph, None)), expected, atol=1e-7)
 

@@ -58,7 +58,7 @@ def simplex_minimizer(gram: Array) -> Array:
         y = _solve_on_support(G, free)
         slack = _matvec(G, y) - 1.0
         wrong = np.where(free, y < 0, slack < -1e-12)
-        violations = wrong.sum(axis=0)
+        violations = sum(wrong[a].astype(np.int8) for a in range(r))
         done = violations == 0
         weights[:, pending[done]] = y[:, done]
         going = ~done
@@ -66,8 +66,9 @@ def simplex_minimizer(gram: Array) -> Array:
             break
         pending, G, free, wrong = pending[going], G[:, :, going], free[:, going], wrong[:, going]
         free, fewest, patience = _exchange(free, wrong, violations[going], fewest[going], patience[going])
-    weights = np.maximum(weights, 0.0)
-    return weights / weights.sum(axis=0)
+    weights = np.maximum(weights, 0.0, out=weights)
+    weights /= sum(weights[a] for a in range(r))
+    return weights
 
 
 def _exchange(
