@@ -208,7 +208,7 @@ def test_large_finite_numbers_are_not_taken_for_infinity():
     assert source[:].shape == (4, 1)
 
 
-class mapped_like:  # noqa: N801
+class mapped_like:
     """A minimal sliceable thing: no fancy indexing, no __array__."""
 
     def __init__(self, X):
