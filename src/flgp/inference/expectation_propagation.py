@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from .._typing import Array
 from ..likelihoods import Likelihood, Observations
-from .posterior import Design, Evaluation, gradient_log_d, site_posterior
+from ._sites import Marginals, SiteSolver, make_solver
+from .posterior import Evaluation
 
-_MAX_SWEEPS = 300
+_PARALLEL_SWEEPS, _SEQUENTIAL_SWEEPS = 100, 60
 _TOLERANCE, _ROUGH_TOLERANCE = 1e-6, 3e-3
-_MEMORY, _DAMPING = 6, 0.6
+_MEMORY = 6
 # Cavity precisions are kept at least this share of the marginal precision.
 _SMALLEST_CAVITY = 1e-8
 
@@ -19,7 +23,7 @@ class _AndersonMixer:
     """Anderson acceleration of a fixed-point iteration.
 
     Labels that lie close together would all correct the same error at once, so that the plain parallel
-    update overshoots; combining the last few steps finds the common correction in a handful of sweeps.
+    update overshoots; combining the last few steps finds the common correction in a few sweeps.
     """
 
     def __init__(self) -> None:
@@ -27,29 +31,35 @@ class _AndersonMixer:
         self._gaps: list[Array] = []
         self._best = np.inf
 
-    def __call__(self, point: Array, gap: Array, change: float) -> Array:
-        """The next point (2, m) after `point`, where the plain update would add `gap`."""
-        if change > 10.0 * self._best:  # the combination led astray: begin again, cautiously
+    def __call__(self, point: Array, gap: Array, whiten: Callable[[Array], Array]) -> Array:
+        """The next point (2, m) after `point`, where the plain update would add `gap`.
+
+        `whiten` puts gaps (..., 2, m) into units in which all rows matter alike.
+        """
+        change = float(np.abs(whiten(gap)).max())
+        if change > 10.0 * self._best:  # the combination led astray: begin again
             self._points, self._gaps = self._points[-1:], self._gaps[-1:]
         self._best = min(self._best, change)
         self._points = [*self._points[-_MEMORY:], point]
         self._gaps = [*self._gaps[-_MEMORY:], gap]
         if len(self._points) == 1:
-            return point + _DAMPING * gap
-        steps = np.stack([p - point for p in self._points[:-1]])
-        changes = np.stack([g - gap for g in self._gaps[:-1]])
-        flat = changes.reshape(len(changes), -1)
-        gram = flat @ flat.T
+            return point + gap
+        steps = np.stack(self._points[:-1]) - point
+        changes = np.stack(self._gaps[:-1]) - gap
+        units = whiten(changes).reshape(len(steps), -1)
+        gram = units @ units.T
         gram[np.diag_indices_from(gram)] *= 1.0 + 1e-10
-        share = np.linalg.lstsq(gram, -flat @ gap.ravel(), rcond=1e-12)[0]
-        return point + np.tensordot(share, steps, 1) + _DAMPING * (gap + np.tensordot(share, changes, 1))
+        share = np.linalg.lstsq(gram, -units @ whiten(gap).ravel(), rcond=1e-12)[0]
+        return point + gap + np.tensordot(share, steps + changes, 1)
 
 
 class ExpectationPropagation:
     """Parallel EP: all sites are updated from one factorisation, at Newton's cost a sweep.
 
-    At a fixed point the evidence is stationary in the sites, so its derivatives in the hyperparameters
-    need no implicit terms.
+    Where the parallel updates do not settle (a few separable labels under a very wide prior), sites are
+    updated one after the other instead, which converges for every log-concave likelihood known but costs
+    a loop over the rows. At a fixed point the evidence is stationary in the sites, so its derivatives in
+    the hyperparameters need no implicit terms.
 
     Parameters
     ----------
@@ -71,45 +81,97 @@ class ExpectationPropagation:
         stops earlier: its evidence, stationary in the sites, is still good to about 1e-5.
         """
         tolerance = _ROUGH_TOLERANCE if rough else _TOLERANCE
-        design = Design.of(self.features, d)
-        A, m = design.matrix, len(self.features)
-        prior_variance = np.einsum("ij,ij->i", A, A)
-        tau, nu = np.zeros((2, m)) if state is None else state
-        mixer = _AndersonMixer()
-        for _ in range(_MAX_SWEEPS):
-            site = site_posterior(A, tau, nu)
-            factor = site.inverse_factor
-            spread = A @ factor
-            variance = np.maximum(np.einsum("ij,ij->i", spread, spread), 1e-12 * prior_variance + 1e-300)
-            cavity_precision = np.maximum(1.0 / variance - tau, _SMALLEST_CAVITY / variance)
-            cavity_variance = 1.0 / cavity_precision
-            cavity_mean = cavity_variance * (site.latent_mean / variance - nu)
-            tilted = likelihood.tilted(self.obs, self.offset + cavity_mean, cavity_variance)
-            curvature = np.maximum(tilted.curvature, 0.0)
-            shrink = np.maximum(1.0 - cavity_variance * curvature, 1e-10)
-            gap_tau = curvature / shrink - tau
-            gap_nu = (tilted.gradient + cavity_mean * curvature) / shrink - nu
-            # In standard deviations of the latent mean, so that flat sites do not count.
-            change = np.max(
-                np.abs(gap_tau) * variance + np.abs(gap_nu - gap_tau * site.latent_mean) * np.sqrt(variance)
-            )
-            if change < tolerance:
-                break
-            tau, nu = mixer(np.stack([tau, nu]), np.stack([gap_tau, gap_nu]), change)
-            tau = np.maximum(tau, 0.0)
+        solver = make_solver(self.features, d)
+        sites = np.zeros((2, len(self.features))) if state is None else state
+        sites, settled = self._parallel(solver, likelihood, sites, tolerance)
+        if not settled:
+            sites = self._sequential(solver, likelihood, sites, tolerance)
+        tau, nu = sites
+        marginals = solver.marginals(tau, nu)
+        mean, variance = _cavities(marginals, tau, nu)
+        tilted = likelihood.tilted(self.obs, self.offset + mean, variance)
 
-        scaled = 1.0 + tau * cavity_variance
-        exponent = nu**2 * cavity_variance + 2 * nu * cavity_mean - tau * cavity_mean**2
+        scaled = 1.0 + tau * variance
+        exponent = nu**2 * variance + 2 * nu * mean - tau * mean**2
         log_evidence = (
-            -0.5 * site.log_det
-            + 0.5 * float(nu @ site.latent_mean)
+            -0.5 * marginals.log_det
+            + 0.5 * float(nu @ marginals.mean)
             + float(np.sum(tilted.log_normalizer + 0.5 * np.log(scaled) - 0.5 * exponent / scaled))
         )
-        own = likelihood.tilted_parameter_gradient(self.obs, self.offset + cavity_mean, cavity_variance)
-        return Evaluation(
-            log_evidence,
-            gradient_log_d(design, factor, nu - tau * site.latent_mean),
-            np.array([np.sum(part) for part in own]),
-            design.weights(site.mean, factor),
-            np.stack([tau, nu]),
-        )
+        own = likelihood.tilted_parameter_gradient(self.obs, self.offset + mean, variance)
+        gradient, posterior = solver.finish(marginals, tau, nu)
+        return Evaluation(log_evidence, gradient, np.array([np.sum(part) for part in own]), posterior, sites)
+
+    def _parallel(
+        self, solver: SiteSolver, likelihood: Likelihood, sites: Array, tolerance: float
+    ) -> tuple[Array, bool]:
+        """Sites after accelerated sweeps, and whether they settled; the best seen if they did not."""
+        mixer = _AndersonMixer()
+        best, smallest = sites, np.inf
+        for _ in range(_PARALLEL_SWEEPS):
+            marginals = solver.marginals(*sites)
+            gap = self._targets(marginals, likelihood, sites, self.obs, self.offset) - sites
+            whiten = partial(_in_standard_deviations, marginals)
+            change = float(np.abs(whiten(gap)).max())
+            if change < tolerance:
+                return sites, True
+            if change < smallest:
+                best, smallest = sites, change
+            sites = mixer(sites, gap, whiten)
+            np.maximum(sites[0], 0.0, out=sites[0])
+        return best, False
+
+    def _sequential(
+        self, solver: SiteSolver, likelihood: Likelihood, sites: Array, tolerance: float
+    ) -> Array:
+        """Sites after updates one by one, each followed by a rank-one change of the posterior."""
+        sites = sites.copy()
+        for _ in range(_SEQUENTIAL_SWEEPS):
+            basis, covariance = solver.dense(sites[0])  # f = basis @ u, u ~ N(mean, covariance)
+            mean = covariance @ (basis.T @ sites[1])
+            change = 0.0
+            for i, row in enumerate(basis):
+                along = covariance @ row
+                marginal = Marginals(mean @ row[:, None], np.maximum(along @ row[:, None], 1e-300), 0.0, None)
+                old = sites[:, i : i + 1]
+                offset = self.offset if np.ndim(self.offset) == 0 else np.asarray(self.offset)[i : i + 1]
+                new = self._targets(marginal, likelihood, old, self.obs.take(np.array([i])), offset)
+                (step, shift), variance = (new - old)[:, 0], float(marginal.variance[0])
+                change = max(change, float(np.abs(_in_standard_deviations(marginal, new - old)).max()))
+                # Sherman and Morrison: the covariance falls along one direction, and the mean moves there.
+                scale = 1.0 / (1.0 + step * variance)
+                mean = mean + along * (scale * (shift - step * float(marginal.mean[0])))
+                covariance = covariance - np.outer(scale * step * along, along)
+                sites[:, i : i + 1] = new
+            if change < tolerance:
+                break
+        return sites
+
+    @staticmethod
+    def _targets(
+        marginals: Marginals,
+        likelihood: Likelihood,
+        sites: Array,
+        obs: Observations,
+        offset: float | Array,
+    ) -> Array:
+        """Where moment matching would put the sites (2, m), the others as they are."""
+        mean, variance = _cavities(marginals, *sites)
+        tilted = likelihood.tilted(obs, offset + mean, variance)
+        curvature = np.maximum(tilted.curvature, 0.0)
+        shrink = np.maximum(1.0 - variance * curvature, 1e-10)
+        return np.stack([curvature, tilted.gradient + mean * curvature]) / shrink
+
+
+def _in_standard_deviations(marginals: Marginals, change: Array) -> Array:
+    """Changes (..., 2, m) of the sites as what they do to each marginal, so that flat sites do not count."""
+    step, shift = change[..., 0, :], change[..., 1, :]
+    moved = (shift - step * marginals.mean) * np.sqrt(marginals.variance)
+    return np.stack([step * marginals.variance, moved], axis=-2)
+
+
+def _cavities(marginals: Marginals, tau: Array, nu: Array) -> tuple[Array, Array]:
+    """Mean and variance (m,) of each latent value without its own site."""
+    precision = 1.0 / marginals.variance
+    variance = 1.0 / np.maximum(precision - tau, _SMALLEST_CAVITY * precision)
+    return variance * (marginals.mean * precision - nu), variance

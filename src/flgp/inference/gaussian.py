@@ -8,6 +8,7 @@ from scipy import linalg
 from .._typing import Array
 from ..likelihoods._base import Observations
 from ..likelihoods.gaussian import Gaussian
+from ._sites import DualPosterior
 from .posterior import Evaluation, WeightPosterior, safe_cholesky
 
 
@@ -93,13 +94,5 @@ class GaussianInference:
             log_evidence,
             gradient,
             np.array([noise_gradient]),
-            WeightPosterior(root * w, root[:, None] * _shrunk_factor(half)),
+            DualPosterior(root * w, root, half),
         )
-
-
-def _shrunk_factor(half: Array) -> Array:
-    """C (M, M) with C Cᵀ = I - halfᵀ half, for `half` (m, M) with singular values below 1."""
-    _, singular, right = linalg.svd(half, full_matrices=False, check_finite=False)
-    # I - Σ s_i² v_i v_iᵀ = (I - Σ (1 - √(1 - s_i²)) v_i v_iᵀ)²
-    shrink = 1.0 - np.sqrt(np.clip(1.0 - singular**2, 0.0, 1.0))
-    return np.eye(half.shape[1]) - (right.T * shrink) @ right

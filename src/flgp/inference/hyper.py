@@ -120,7 +120,8 @@ class Fit:
 def maximize(evidence: Evidence, starts: Sequence[Array]) -> Fit:
     """L-BFGS from the most promising starts, roughly; then to convergence from the better end.
 
-    The evidence is multi-modal in t, so all starts are looked at, but only the best few are followed.
+    The evidence is multi-modal in t, so all starts are looked at, in order of t; those that are better than
+    their neighbours, and so may lead to different modes, are followed.
     """
     space = evidence.space
     found: OptimizeResult | None = None
@@ -129,8 +130,7 @@ def maximize(evidence: Evidence, starts: Sequence[Array]) -> Fit:
         inside = [np.clip(start, *np.transpose(bounds)) for start in starts]
         if len(inside) > 1:
             values = [evidence.log_posterior(theta, rough=True)[0] for theta in inside]
-            promising = np.argsort(values)[::-1][:_FOLLOWED]
-            ends = [_climb(evidence, inside[i], bounds, rough=True) for i in promising]
+            ends = [_climb(evidence, inside[i], bounds, rough=True) for i in _peaks(values)]
             inside = [min(ends, key=lambda end: end.fun).x]
         found = _climb(evidence, inside[0], bounds, rough=False)
     theta = found.x if found is not None else np.empty(0)
@@ -147,12 +147,21 @@ def maximize(evidence: Evidence, starts: Sequence[Array]) -> Fit:
     )
 
 
+def _peaks(values: Sequence[float]) -> list[int]:
+    """Positions of the local maxima of a sequence, the highest first, at most `_FOLLOWED`."""
+    padded = np.concatenate([[-np.inf], values, [-np.inf]])
+    peaks = np.flatnonzero((padded[1:-1] >= padded[:-2]) & (padded[1:-1] >= padded[2:]))
+    return sorted(peaks.tolist(), key=lambda i: -values[i])[:_FOLLOWED] or [0]
+
+
 def _climb(evidence: Evidence, start: Array, bounds: Any, rough: bool) -> OptimizeResult:
     def objective(theta: Array) -> tuple[float, Array]:
         value, gradient = evidence.log_posterior(theta, rough)
         return -value, -gradient
 
-    options = {"maxiter": 12 if rough else 60, "gtol": 0.05 if rough else _GRADIENT_TOLERANCE}
+    options = {"maxiter": 60, "gtol": _GRADIENT_TOLERANCE}
+    if rough:
+        options = {"maxiter": 12, "gtol": 0.05, "ftol": 1e-4}
     return minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
 
 

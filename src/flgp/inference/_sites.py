@@ -1,0 +1,159 @@
+"""Marginals of f under Gaussian sites, by whichever of the M×M and the m×m form is smaller."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from scipy import linalg
+from scipy.linalg.blas import dsyrk, dtrsm
+
+from .._typing import Array
+from .posterior import WeightPosterior, safe_cholesky
+
+# A marginal variance is kept at least this share of the prior's: below it there is only rounding.
+_SMALLEST_SHARE = 1e-12
+
+
+@dataclass(frozen=True)
+class Marginals:
+    """f_i ~ N(mean_i, variance_i) under sites with precisions τ and shifts ν."""
+
+    mean: Array  # (m,)
+    variance: Array  # (m,)
+    log_det: float  # log|I + K diag(τ)|
+    cholesky: Array | None  # the factor behind it, lower
+
+
+@dataclass(frozen=True)
+class DualPosterior:
+    """β ~ N(mean, C Cᵀ), a `WeightPosterior` from m < M rows whose C costs M³ and waits until asked for."""
+
+    mean: Array  # (M,)
+    root: Array  # (M,) d^(1/2)
+    half: Array  # (m, M): the posterior covariance of w is I - halfᵀ half
+
+    @cached_property
+    def factor(self) -> Array:
+        """C (M, M)."""
+        return self.root[:, None] * shrunk_factor(self.half)
+
+
+class SiteSolver(Protocol):
+    """What expectation propagation needs of the model for one set of prior variances."""
+
+    def marginals(self, tau: Array, nu: Array) -> Marginals:
+        """Marginals of f (m,)."""
+        ...
+
+    def dense(self, tau: Array) -> tuple[Array, Array]:
+        """Coordinates u with f = basis u: the basis (m, k) and the posterior covariance (k, k) of u."""
+        ...
+
+    def finish(
+        self, marginals: Marginals, tau: Array, nu: Array
+    ) -> tuple[Array, WeightPosterior | DualPosterior]:
+        """½[(A_iᵀα)² - (AᵀRA)_ii] (M,), R = (K + τ⁻¹)⁻¹, and the posterior of the weights."""
+        ...
+
+
+def make_solver(features: Array, d: Array) -> SiteSolver:
+    """For features Φ (m, M) and prior variances d (M,)."""
+    return DualSolver(features, d) if len(features) < len(d) else PrimalSolver(features, d)
+
+
+class PrimalSolver:
+    """H = I + Aᵀ diag(τ) A, M×M, for at least as many rows as features."""
+
+    def __init__(self, features: Array, d: Array) -> None:
+        self.root = np.sqrt(d)
+        self.A = features * self.root
+        self.smallest = _SMALLEST_SHARE * np.einsum("ij,ij->i", self.A, self.A) + 1e-300
+
+    def marginals(self, tau: Array, nu: Array) -> Marginals:
+        """A row of L⁻¹Aᵀ for each weight gives mean and variance of every f."""
+        L = self._cholesky(tau)
+        T = dtrsm(1.0, L, self.A.T, lower=1)  # L⁻¹Aᵀ (M, m)
+        variance = np.maximum(np.einsum("ij,ij->j", T, T), self.smallest)
+        return Marginals(T.T @ (T @ nu), variance, _log_det(L), L)
+
+    def dense(self, tau: Array) -> tuple[Array, Array]:
+        """The whitened weights: f = A v."""
+        inverse = _inverse(self._cholesky(tau))
+        return self.A, inverse.T @ inverse
+
+    def finish(self, marginals: Marginals, tau: Array, nu: Array) -> tuple[Array, WeightPosterior]:
+        """AᵀRA = I - H⁻¹."""
+        assert marginals.cholesky is not None
+        inverse = _inverse(marginals.cholesky)
+        dual = nu - tau * marginals.mean
+        along = self.A.T @ dual  # = H⁻¹Aᵀν, the posterior mean
+        gradient = 0.5 * (along**2 - 1.0 + np.einsum("ij,ij->j", inverse, inverse))
+        return gradient, WeightPosterior(self.root * along, self.root[:, None] * inverse.T)
+
+    def _cholesky(self, tau: Array) -> Array:
+        scaled = self.A * np.sqrt(tau)[:, None]
+        return _cholesky_of_one_plus(dsyrk(1.0, scaled.T, lower=1))
+
+
+class DualSolver:
+    """B = I + τ^(1/2) K τ^(1/2), m×m, for fewer rows than features."""
+
+    def __init__(self, features: Array, d: Array) -> None:
+        self.root = np.sqrt(d)
+        self.A = features * self.root
+        lower = dsyrk(1.0, self.A.T, trans=1, lower=1)
+        self.K = np.tril(lower) + np.tril(lower, -1).T
+        self.prior_variance = np.diag(self.K).copy()
+        self.smallest = _SMALLEST_SHARE * self.prior_variance + 1e-300
+
+    def marginals(self, tau: Array, nu: Array) -> Marginals:
+        """K - K τ^½ B⁻¹ τ^½ K, of which only the diagonal is formed."""
+        root = np.sqrt(tau)
+        L = self._cholesky(root)
+        T = dtrsm(1.0, L, np.asfortranarray(root[:, None] * self.K), lower=1, overwrite_b=1)
+        variance = np.maximum(self.prior_variance - np.einsum("ij,ij->j", T, T), self.smallest)
+        return Marginals(self.K @ nu - T.T @ (T @ nu), variance, _log_det(L), L)
+
+    def dense(self, tau: Array) -> tuple[Array, Array]:
+        """The latent values themselves."""
+        root = np.sqrt(tau)
+        T = dtrsm(1.0, self._cholesky(root), np.asfortranarray(root[:, None] * self.K), lower=1)
+        return np.eye(len(tau)), self.K - T.T @ T
+
+    def finish(self, marginals: Marginals, tau: Array, nu: Array) -> tuple[Array, DualPosterior]:
+        """AᵀRA = halfᵀ half with half = L⁻¹ τ^½ A."""
+        scaled = np.asfortranarray(np.sqrt(tau)[:, None] * self.A)
+        half = dtrsm(1.0, marginals.cholesky, scaled, lower=1)
+        along = self.A.T @ (nu - tau * marginals.mean)
+        gradient = 0.5 * (along**2 - np.einsum("ij,ij->j", half, half))
+        return gradient, DualPosterior(self.root * along, self.root, half)
+
+    def _cholesky(self, root: Array) -> Array:
+        return _cholesky_of_one_plus(root[:, None] * self.K * root)
+
+
+def shrunk_factor(half: Array) -> Array:
+    """C (M, M) with C Cᵀ = I - halfᵀ half, for `half` (m, M) with singular values below 1."""
+    _, singular, right = linalg.svd(half, full_matrices=False, check_finite=False)
+    # I - Σ s_i² v_i v_iᵀ = (I - Σ (1 - √(1 - s_i²)) v_i v_iᵀ)²
+    shrink = 1.0 - np.sqrt(np.clip(1.0 - singular**2, 0.0, 1.0))
+    return np.eye(half.shape[1]) - (right.T * shrink) @ right
+
+
+def _cholesky_of_one_plus(matrix: Array) -> Array:
+    """Lower Cholesky factor of I + matrix, of which the lower triangle is read; the matrix is used up."""
+    matrix[np.diag_indices_from(matrix)] += 1.0
+    return safe_cholesky(matrix)
+
+
+def _inverse(L: Array) -> Array:
+    inverse, info = linalg.lapack.dtrtri(L, lower=1)
+    assert info == 0
+    return inverse
+
+
+def _log_det(L: Array) -> float:
+    return 2.0 * float(np.log(np.diag(L)).sum())
