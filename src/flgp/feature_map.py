@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy import sparse
@@ -20,7 +20,7 @@ class Rows:
     index: IntArray  # (b, r)
     z: Array  # (b, r)
     closeness: Array  # (b,) 1 on the cloud, falling to 0 far away
-    points: Array | None = None  # (b, p) where they are, if known: a residual needs it
+    points: Array | None = field(default=None, kw_only=True)  # (b, p), if known, for a residual
 
     def combine(self, values: Array) -> Array:
         """Σ_j z_j values_j: values at the anchors (s,) or (s, k) → (b,) or (b, k)."""

@@ -13,12 +13,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._progress import stage
 from .._typing import Array, IntArray, RowLike
+from ..blocks import map_rows
 from ..feature_map import FeatureMap, Rows
+from ..graph import NeighborBlock
 from ..inference.hyper import AMPLITUDE, TIME
 from ..inference.latent import LatentField
-from ..inference.learning import Head, Settings, Task, learn
+from ..inference.learning import Head, Learned, Settings, Task, learn
+from ..residual.field import JointField
+from ..residual.learning import JointInference
 from ..sources import is_distributed
 from ._base import HeatKernelEstimator, labeled_rows, scalar_or_array
+from ._residual import joint_field
 from ._validation import check_choice
 
 INFERENCES = ("auto", "laplace", "ep")
@@ -29,7 +34,7 @@ class Component:
     """One posterior of one latent function; several with weights make a mixture."""
 
     weight: float
-    field: LatentField
+    field: LatentField | JointField
     likelihood: Any  # Likelihood, or Categorical
     prior_weights: Array  # d (M,)
 
@@ -45,7 +50,9 @@ def gaussian_component(feature_map: FeatureMap, head: Head) -> Component:
         task.offset,
         task.intercept_variance is not None,
     )
-    return Component(1.0, field, fit.likelihood, d[: len(feature_map.eigenvalues)])
+    inference = head.evidence.inference
+    whole = joint_field(field, head, inference) if isinstance(inference, JointInference) else field
+    return Component(1.0, whole, fit.likelihood, d[: len(feature_map.eigenvalues)])
 
 
 class LatentEstimator(HeatKernelEstimator):
@@ -73,7 +80,7 @@ class LatentEstimator(HeatKernelEstimator):
         )
         with stage(f"spectrum and evidence for {len(labeled):,} labels", self.verbose):
             learned = learn(graph, neighbors, tasks, settings)
-        heads = learned.heads
+            heads = self._refined(learned, neighbors, rows, labeled)
         self._heads_ = heads
         self._mixtures_ = self._posteriors(learned.feature_map, heads)
         self.bandwidth_trace_ = learned.bandwidth_trace
@@ -85,18 +92,27 @@ class LatentEstimator(HeatKernelEstimator):
         self._keep_graph(learned.feature_map, neighbors.index[:, 0])
         if self._keeps_neighbors(rows) and not is_distributed(rows):
             with stage(f"transduction for {graph.n_rows:,} points", self.verbose):
-                self.transduction_ = self._transduce(learned.feature_map)
+                self.transduction_ = self._transduce(learned.feature_map, rows)
 
     def _eigenfeatures(self) -> dict[str, Any]:
         """Settings that say where the eigenfeatures come from; a baseline has its own."""
         return {}
 
+    def _refined(
+        self, learned: Learned, neighbors: NeighborBlock, rows: RowLike, labeled: IntArray
+    ) -> list[Head]:
+        """The heads, after whatever a subclass adds to the model."""
+        return learned.heads
+
     def _posteriors(self, feature_map: FeatureMap, heads: Sequence[Head]) -> list[list[Component]]:
         """The posterior of each latent function: one component, at the best hyperparameters."""
         return [[gaussian_component(feature_map, head)] for head in heads]
 
-    def _transduce(self, feature_map: FeatureMap) -> Array:
+    def _transduce(self, feature_map: FeatureMap, X: RowLike) -> Array:
         """Predictions of the fitted rows, from the neighbours that are still at hand."""
+        if any(isinstance(part.field, JointField) for mixture in self._mixtures_ for part in mixture):
+            # A residual needs the points themselves.
+            return map_rows(X, lambda block: self._point(feature_map.rows(block)), self._n_threads)
         parts = feature_map.graph.blocks.map(lambda block: [self._point(feature_map.rows_of(block))])
         return np.concatenate(parts.reduce(lambda part: part))
 
@@ -169,7 +185,7 @@ class LatentEstimator(HeatKernelEstimator):
         counts = rng.multinomial(n_samples, weights / weights.sum())
         parts = []
         for part, count in zip(mixture, counts, strict=True):
-            field = part.field
+            field: Any = part.field
             if prior:
                 field = field.prior(self.feature_map_.spectrum.lift, part.prior_weights)
             parts.append(field.draws(rows, int(count), rng))

@@ -16,16 +16,18 @@ from ..feature_map import Rows
 from ..inference.learning import Task
 from ..inference.quantile import predictive_quantile
 from ..likelihoods import Gaussian, Likelihood, Observations, get_likelihood
+from ..sources import local_labels
 from ._base import scalar_or_array
 from ._docs import documented
 from ._latent import Component, LatentEstimator
+from ._residual import LocalResidual
 from ._validation import check_choice, check_positive, check_row_values, check_weights
 
 MEANS = ("constant", "zero")
 
 
 @documented
-class FLGPRegressor(RegressorMixin, LatentEstimator):
+class FLGPRegressor(RegressorMixin, LocalResidual, LatentEstimator):
     """Heat-kernel Gaussian process regression on an unknown manifold.
 
     Rows whose target is NaN are unlabelled: they show the manifold, the others the function on it.
@@ -43,6 +45,19 @@ class FLGPRegressor(RegressorMixin, LatentEstimator):
         Laplace for the others. The Gaussian likelihood is always exact.
     mean : {{"constant", "zero"}}
         Prior mean of f. "constant": learned, so that regions without labels fall back to the data's mean.
+    residual : {{"auto", "local"}} or None
+        A short-range part u in y = h + u + noise: a Gaussian process of the Euclidean distance, by nearest
+        neighbours (Vecchia). "local": always, "auto": if the evidence asks for it. None: the paper's model, h
+        alone, which predicts in O(r). "auto" means None for other likelihoods than the Gaussian and for rows
+        that are not in memory. Kernel and starting values are searched on at most 2,000 labels.
+    n_residual_neighbors : int
+        k, labelled points that each one conditions on; predictions use twice as many.
+    residual_kernel : str
+        Smoothness of u: "squared_exponential", "matern12", "matern32", "matern52", "rational_quadratic" (all
+        scales at once), or "auto": one of the last four, by evidence.
+    residual_columns : sequence of columns, or mapping from columns to factors, optional
+        Where u measures distances: some columns of X (by position or name), or columns times factors, such as
+        the size of a voxel along each axis. None: all columns, as they are.
 
     Attributes
     ----------
@@ -51,6 +66,10 @@ class FLGPRegressor(RegressorMixin, LatentEstimator):
         σ², where the likelihood has one.
     likelihood_ : Likelihood or list of Likelihood
         With its learned parameters.
+    residual_kernel_ : str or None, or list with one entry for each target
+        None where there is no residual.
+    residual_length_scale_, residual_variance_ : float or array of shape (k,)
+        ℓ and a_u²; nan and 0 where there is no residual.
 
     Examples
     --------
@@ -83,6 +102,10 @@ class FLGPRegressor(RegressorMixin, LatentEstimator):
         likelihood: str | Likelihood = "gaussian",
         inference: str = "auto",
         mean: str = "constant",
+        residual: str | None = "auto",
+        n_residual_neighbors: int = 30,
+        residual_kernel: str = "auto",
+        residual_columns: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -107,6 +130,10 @@ class FLGPRegressor(RegressorMixin, LatentEstimator):
         self.likelihood = likelihood
         self.inference = inference
         self.mean = mean
+        self.residual = residual
+        self.n_residual_neighbors = n_residual_neighbors
+        self.residual_kernel = residual_kernel
+        self.residual_columns = residual_columns
 
     def fit(
         self,
@@ -164,6 +191,7 @@ class FLGPRegressor(RegressorMixin, LatentEstimator):
         super()._check_parameters()
         check_positive("noise_variance", self.noise_variance)
         check_choice("mean", self.mean, MEANS)
+        self._check_residual()
 
     def _likelihood(self) -> Likelihood:
         likelihood = get_likelihood(self.likelihood)
@@ -183,7 +211,7 @@ class FLGPRegressor(RegressorMixin, LatentEstimator):
                 "Mark unlabelled rows by NaN."
             )
         try:
-            targets = np.asarray(y, dtype=float)
+            targets = np.asarray(local_labels(y, None), dtype=float)
         except (TypeError, ValueError) as error:
             raise ValueError("y must be numbers, with NaN where a row is unlabelled.") from error
         if targets.ndim not in (1, 2):
@@ -216,7 +244,9 @@ class FLGPRegressor(RegressorMixin, LatentEstimator):
 
     # -- prediction ------------------------------------------------------------------------------------
 
-    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
+    def predict(
+        self, X: Any, return_std: bool = False, return_cov: bool = False, return_parts: bool = False
+    ) -> Any:
         """E[y | x], the integral over the posterior of f.
 
         Parameters
@@ -224,19 +254,25 @@ class FLGPRegressor(RegressorMixin, LatentEstimator):
         X : array-like of shape (n, p)
         return_std, return_cov : bool
             Also the standard deviation, or the joint covariance, of y: noise included.
+        return_parts : bool
+            Also what comes from the manifold (h, the mean included) and what from the neighbourhood (u).
 
         Returns
         -------
         mean : array of shape (n,) or (n, k)
         std : array of the same shape, if `return_std`
         cov : array of shape (n, n) or (n, n, k), if `return_cov`
+        parts : PredictedParts, if `return_parts`
+            Posterior means, variances and covariance of h and u, arrays of the shape of `mean`.
         """
         check_is_fitted(self)
-        if return_std and return_cov:
-            raise ValueError("Ask for return_std or return_cov, not both.")
+        if return_std + return_cov + return_parts > 1:
+            raise ValueError("Ask for one of return_std, return_cov and return_parts, not both.")
         X = self._validated(X, reset=False)
         if return_cov:
             return self._point(self.feature_map_.rows(X)), self._covariances(X)
+        if return_parts:
+            return self._map_blocks(X, self._point), self._predicted_parts(X)
         if not return_std:
             return self._map_blocks(X, self._point)
 
@@ -250,7 +286,7 @@ class FLGPRegressor(RegressorMixin, LatentEstimator):
         return self._outputs([self._predictive_mean(mixture, rows) for mixture in self._mixtures_])
 
     def _predictive_mean(self, mixture: list[Component], rows: Rows) -> Array:
-        total = np.zeros(len(rows.z))
+        total = np.zeros(len(rows.closeness))
         for part in mixture:
             mean = part.field.means(rows)
             if not isinstance(part.likelihood, Gaussian):  # there E y = E f, and no variance is needed
@@ -260,7 +296,7 @@ class FLGPRegressor(RegressorMixin, LatentEstimator):
 
     def _moments(self, mixture: list[Component], rows: Rows) -> tuple[Array, Array]:
         """Mean and variance of y, (b,) each."""
-        first, second = np.zeros(len(rows.z)), np.zeros(len(rows.z))
+        first, second = np.zeros(len(rows.closeness)), np.zeros(len(rows.closeness))
         for part in mixture:
             latent = part.field.means(rows), part.field.variances(rows)
             mean = part.likelihood.predictive_mean(*latent)
@@ -351,7 +387,7 @@ class FLGPRegressor(RegressorMixin, LatentEstimator):
         y = np.asarray(y, dtype=float)
         known = ~np.isnan(y.reshape(len(y), -1)).any(axis=1)
         weight = None if sample_weight is None else np.asarray(sample_weight)[known]
-        prediction = self.predict(np.asarray(self._validated(X, reset=False))[known])
+        prediction = self.predict(self._validated(X, reset=False)[known])
         return float(r2_score(y[known], prediction, sample_weight=weight))
 
     def __sklearn_tags__(self) -> Any:

@@ -98,8 +98,8 @@ def has_shape(kernel: str) -> bool:
 class LocalModel:
     """u ~ GP(0, a_u² ρ(|x - x'|/ℓ)) and noise of variance σ²·v_i.
 
-    The squared exponential is exp(-r²/2), the Matérn functions have √(2ν) r in them, and the rational
-    quadratic, a mixture of squared exponentials of all length scales, is (1 + r²/2α)^(-α), as in scikit-learn.
+    As in scikit-learn the squared exponential is exp(-r²/2), the Matérn functions have √(2ν) r in them, and
+    the rational quadratic, a mixture of squared exponentials of all length scales, is (1 + r²/2α)^(-α).
     `noise_variance` may be 0: then the factors below are those of the latent u alone.
     """
 

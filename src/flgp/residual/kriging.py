@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -77,6 +79,14 @@ class PredictedParts:
         """Posterior mean of f."""
         return self.manifold_mean + self.local_mean
 
+    @classmethod
+    def stack(cls, parts: Sequence[PredictedParts], axis: int = 0) -> PredictedParts:
+        """Several batches of points one after the other; along a new second axis: several outputs."""
+        if not parts:
+            return cls(*(np.empty(0) for _ in fields(cls)))
+        join = np.concatenate if axis == 0 else partial(np.stack, axis=axis)
+        return cls(*(join([getattr(part, field.name) for part in parts]) for field in fields(cls)))
+
 
 @dataclass(frozen=True)
 class KrigingWeights:
@@ -104,6 +114,22 @@ def kriging_weights(posterior: JointPosterior, points: Array, search: NeighborSe
     return KrigingWeights(neighbors, system.weights.T, np.maximum(local.variance - system.explained, 0.0))
 
 
+def with_manifold(
+    posterior: JointPosterior, kriging: KrigingWeights, mean: Array, spread: Array
+) -> PredictedParts:
+    """Moments of both parts at n points from h's own mean φβ̄ (n,) and spread φC (n, M)."""
+    B = kriging.matrix(len(posterior.points))
+    through = B @ posterior.spread  # bΦ_N C
+    return PredictedParts(
+        mean,
+        np.einsum("ij,ij->i", spread, spread),
+        B @ posterior.residual,
+        kriging.variance + np.einsum("ij,ij->i", through, through),
+        -np.einsum("ij,ij->i", spread, through),
+        kriging.variance + np.einsum("ij,ij->i", spread - through, spread - through),
+    )
+
+
 def predict(posterior: JointPosterior, points: RowLike, rows: Any, n_threads: int = 1) -> PredictedParts:
     """Mean and variance of f and of its parts, O(k³ + kM) a point beside `rows @ factor`.
 
@@ -119,23 +145,12 @@ def predict(posterior: JointPosterior, points: RowLike, rows: Any, n_threads: in
     n_threads : int
     """
     search = NeighborSearch(posterior.points)
-    m = len(posterior.points)
 
-    def moments(part: slice) -> tuple[Array, ...]:
+    def moments(part: slice) -> PredictedParts:
         kriging = kriging_weights(posterior, np.asarray(points[part], dtype=np.float64), search)
-        B = kriging.matrix(m)
-        spread = rows[part] @ posterior.weights.factor  # φC
-        through = B @ posterior.spread  # bΦ_N C
-        return (
-            rows[part] @ posterior.weights.mean,
-            np.einsum("ij,ij->i", spread, spread),
-            B @ posterior.residual,
-            kriging.variance + np.einsum("ij,ij->i", through, through),
-            -np.einsum("ij,ij->i", spread, through),
-            kriging.variance + np.einsum("ij,ij->i", spread - through, spread - through),
-        )
+        weights = posterior.weights
+        return with_manifold(posterior, kriging, rows[part] @ weights.mean, rows[part] @ weights.factor)
 
-    parts = list(thread_map(moments, batches(points.shape[0], posterior.n_neighbors), n_threads))
-    if not parts:
-        return PredictedParts(*(np.empty(0) for _ in range(6)))
-    return PredictedParts(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+    return PredictedParts.stack(
+        list(thread_map(moments, batches(points.shape[0], posterior.n_neighbors), n_threads))
+    )

@@ -1,0 +1,139 @@
+"""The short-range part of f in the estimators: options, learning, fields."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array, IntArray, RowLike
+from ..feature_map import Rows
+from ..graph import NeighborBlock
+from ..inference.latent import LatentField
+from ..inference.learning import Head, Learned
+from ..likelihoods import Gaussian
+from ..residual.columns import choose_columns
+from ..residual.field import JointField
+from ..residual.kriging import JointPosterior, PredictedParts
+from ..residual.learning import KERNEL_CHOICES, JointInference, ResidualOptions, learn_residual
+from ..residual.likelihood import LENGTH_SCALE, VARIANCE
+from ..sources import is_distributed, is_streamed
+from ._base import labeled_rows, scalar_or_array
+from ._validation import check_choice, check_count
+
+RESIDUALS = ("local", "auto")
+# With fewer labels than this there is nothing to tell two ranges apart by.
+_FEWEST = 20
+# A prediction solves one system where the evidence solves m of them sixty times, so it can afford more.
+_PREDICTION_NEIGHBORS = 2
+
+
+class LocalResidual:
+    """The residual's share of a regressor: options, learned values and parts of predictions."""
+
+    residual: str | None = None
+    n_residual_neighbors: int = 30
+    residual_kernel: str = "auto"
+    residual_columns: Any = None
+
+    def _check_residual(self) -> None:
+        if self.residual is not None:
+            check_choice("residual", self.residual, RESIDUALS)
+        check_count("n_residual_neighbors", self.n_residual_neighbors)
+        check_choice("residual_kernel", self.residual_kernel, KERNEL_CHOICES)
+
+    def _refined(
+        self: Any, learned: Learned, neighbors: NeighborBlock, rows: RowLike, labeled: IntArray
+    ) -> list[Head]:
+        """The heads with a residual, where it is required or the evidence asks for it."""
+        heads = learned.heads
+        names = getattr(self, "feature_names_in_", None)
+        columns = choose_columns(self.residual_columns, rows.shape[1], names)
+        elsewhere = is_streamed(rows) or is_distributed(rows)
+        if self.residual == "local" or (self.residual == "auto" and not elsewhere):
+            options = ResidualOptions(
+                self.residual_kernel,
+                int(self.n_residual_neighbors),
+                self.residual == "local",
+                columns,
+                self._n_threads,
+            )
+            features = learned.feature_map.features(learned.feature_map.rows_of(neighbors))
+            X = labeled_rows(rows, labeled)
+            heads = [_with_residual(h, features[h.task.rows], X[h.task.rows], options) for h in heads]
+        values = [head.fit.values for head in heads]
+        kernels = [getattr(head.fit.likelihood, "residual_kernel", None) for head in heads]
+        self.residual_kernel_ = kernels[0] if len(kernels) == 1 else kernels
+        self.residual_length_scale_ = scalar_or_array([part.get(LENGTH_SCALE, np.nan) for part in values])
+        self.residual_variance_ = scalar_or_array([part.get(VARIANCE, 0.0) for part in values])
+        return heads
+
+    def _predicted_parts(self: Any, X: Any) -> PredictedParts:
+        """Moments of both parts of f at the rows of X."""
+
+        def columns(rows: Rows) -> tuple[Array, ...]:
+            parts = [mixed_parts(mixture, rows) for mixture in self._mixtures_]
+            joined = parts[0] if self._n_outputs_ == 0 else PredictedParts.stack(parts, axis=1)
+            return tuple(getattr(joined, field.name) for field in fields(joined))
+
+        return PredictedParts(*self._map_blocks(X, columns))
+
+
+def _with_residual(head: Head, features: Array, X: Array, options: ResidualOptions) -> Head:
+    if not isinstance(head.task.likelihood, Gaussian):
+        if options.required:
+            raise ValueError(
+                f"residual='local' needs the Gaussian likelihood, not {head.task.likelihood.name}: only "
+                "there do evidence and posterior stay in closed form. Use residual=None or 'auto'."
+            )
+        return head
+    if not options.required and len(X) < _FEWEST:
+        return head
+    return learn_residual(head, features, X, options) or head
+
+
+def joint_field(manifold: LatentField, head: Head, inference: JointInference) -> JointField:
+    """The field of a head with residual, from that of its heat-kernel part."""
+    data = inference.data
+    joint = JointPosterior.of(
+        inference.points,
+        data.features,
+        data.y,
+        data.noise_scale,
+        head.fit.evaluation.posterior,
+        head.fit.likelihood.local,
+        _PREDICTION_NEIGHBORS * inference.n_neighbors,
+    )
+    return JointField(manifold, joint, inference.columns)
+
+
+def mixed_parts(mixture: Sequence[Any], rows: Rows) -> PredictedParts:
+    """Moments of both parts of f under a mixture of components; without residual the local part is 0."""
+    weights = np.array([part.weight for part in mixture])
+    each = [_parts(part.field, rows) for part in mixture]
+    if len(each) == 1:
+        return each[0]
+
+    def stacked(name: str) -> Array:
+        return np.stack([getattr(parts, name) for parts in each])
+
+    h, u = stacked("manifold_mean"), stacked("local_mean")
+    far_h, far_u = h - weights @ h, u - weights @ u
+    return PredictedParts(
+        weights @ h,
+        weights @ (stacked("manifold_variance") + far_h**2),
+        weights @ u,
+        weights @ (stacked("local_variance") + far_u**2),
+        weights @ (stacked("covariance") + far_h * far_u),
+        weights @ (stacked("variance") + (far_h + far_u) ** 2),
+    )
+
+
+def _parts(field: LatentField | JointField, rows: Rows) -> PredictedParts:
+    if isinstance(field, JointField):
+        return field.parts(rows)
+    mean, variance = field.means(rows), field.variances(rows)
+    nothing = np.zeros_like(mean)
+    return PredictedParts(mean, variance, nothing, nothing, nothing, variance)
