@@ -181,6 +181,8 @@ def _model(header: dict[str, Any], decoder: Decoder, path: Any) -> Any:
         stored = header["heads"] != "not stored"
         estimator._heads_ = decoder.decode(header["heads"]) if stored else NotStored()
     check_is_fitted(estimator)
+    if estimator.anchors_.shape[1:] != (estimator.n_features_in_,) or estimator.eigenvalues_.ndim != 1:
+        raise ValueError("anchors_ and n_features_in_ do not belong together")
     _check_witness(estimator, decoder.decode(header["witness"]), path)
     if header["table"] is None:
         return estimator

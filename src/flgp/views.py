@@ -1,0 +1,154 @@
+"""What figures and reports show of a fitted model, as plain arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from ._typing import Array, IntArray
+from .inference.hyper import TIME
+from .metrics import reliability_curve
+
+# Eigenvalues below this belong to functions that are constant on each connected part.
+_FLAT = 1e-9
+# A map needs eigenfunctions that live on a good part of the points; some live on a few stray ones.
+_LEAST_SHARE = 0.05
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Stated against observed probability."""
+
+    stated: Array  # (b,)
+    observed: Array  # (b,)
+    counts: IntArray  # (b,) rows behind each point
+
+
+def eigenfunctions(model: Any, X: Any, count: int | None = None) -> Array:
+    """φ_i at points (n, p), without those that are constant on each connected part, shape (n, count)."""
+    check_is_fitted(model)
+    keep = np.flatnonzero(model.eigenvalues_ > _FLAT)[:count]
+    feature_map = model.feature_map_
+    lift = feature_map.spectrum.lift[:, keep]
+    return feature_map.rows(np.asarray(X, dtype=float)).combine(lift)
+
+
+def coordinates(model: Any, X: Any, kind: str = "auto", dimensions: int = 2) -> Array:
+    """Where to draw points, shape (n, dimensions).
+
+    Parameters
+    ----------
+    model : fitted estimator
+    X : array of shape (n, p)
+    kind : {"auto", "features", "eigenmap"}
+        The first columns of X, or the slowest eigenfunctions. "auto": the columns if there are at most three.
+    dimensions : int
+        Missing ones are zero.
+    """
+    X = np.asarray(X, dtype=float)
+    if kind not in ("auto", "features", "eigenmap"):
+        raise ValueError(f"kind={kind!r} is not known. Use 'auto', 'features' or 'eigenmap'.")
+    by_columns = kind == "features" or (kind == "auto" and X.shape[1] <= 3)
+    found = X[:, :dimensions] if by_columns else _eigenmap(model, X, dimensions)
+    return np.pad(found, ((0, 0), (0, dimensions - found.shape[1])))
+
+
+def _eigenmap(model: Any, X: Array, dimensions: int) -> Array:
+    """The slowest eigenfunctions that live on more than a few anchors, which may be fewer than wanted."""
+    at_anchors = eigenfunctions(model, model.anchors_)
+    squares = at_anchors**2
+    share = squares.sum(axis=0) ** 2 / (len(squares) * np.maximum((squares**2).sum(axis=0), 1e-300))
+    chosen = np.argsort(share < _LEAST_SHARE, kind="stable")[:dimensions]
+    return eigenfunctions(model, X, int(chosen.max(initial=-1)) + 1)[:, chosen]
+
+
+def prediction_and_uncertainty(model: Any, X: Any) -> tuple[Array, Array]:
+    """E y and its standard deviation; for classes their codes, and the entropy of the probabilities in bits.
+
+    Returns
+    -------
+    prediction : array of shape (n,), class codes 0 … C-1 for a classifier
+    uncertainty : array of shape (n,)
+    """
+    if is_classifier(model):
+        p = model.predict_proba(X)
+        return p.argmax(axis=1), -np.sum(p * np.log2(np.maximum(p, np.finfo(float).tiny)), axis=1)
+    mean, std = model.predict(X, return_std=True)
+    if mean.ndim == 2:
+        raise ValueError("The model has several targets. Show one of them: fit it on one column of y.")
+    return mean, std
+
+
+def color_limits(values: Array, share: float = 0.01) -> tuple[float, float]:
+    """Ends of a colour scale that a few extreme values do not decide; different from each other."""
+    low, high = (float(q) for q in np.quantile(values, [share, 1.0 - share]))
+    return (low, high) if high > low else (low - 0.5, high + 0.5)
+
+
+def evidence_curve(model: Any, n_times: int = 25) -> tuple[Array, Array]:
+    """Log p(y | t), all other hyperparameters at their learned values.
+
+    Parameters
+    ----------
+    model : fitted FLGPRegressor or FLGPClassifier
+    n_times : int
+
+    Returns
+    -------
+    times : array of shape (n_times,), spread about the learned diffusion time
+    values : array of shape (n_times,)
+    """
+    reports = model.optimizer_result_
+    reports = reports if isinstance(reports, list) else [reports]
+    names = list(reports[0].names)
+    if TIME not in names:
+        raise ValueError(
+            "diffusion_time was given, so there is no evidence curve. Fit with diffusion_time=None."
+        )
+    at = names.index(TIME)
+    learned = np.array([report.theta[at] for report in reports])
+    low = max(min(r.bounds[TIME][0] for r in reports), learned.min() - np.log(100.0))
+    high = min(max(r.bounds[TIME][1] for r in reports), learned.max() + np.log(100.0))
+    times = np.linspace(low, high, n_times)
+    values = []
+    for log_time in times:
+        thetas = [np.array(report.theta, dtype=float) for report in reports]
+        for theta in thetas:
+            theta[at] = log_time
+        values.append(model.log_marginal_likelihood(np.concatenate(thetas)))
+    return np.exp(times), np.array(values)
+
+
+def calibration(model: Any, X: Any, y: Any, n_bins: int = 10) -> Calibration:
+    """How often what the model states comes true, over labelled rows it was not fitted on.
+
+    For classes: the probability of the predicted class against the share of right ones. For numbers: the
+    probability of central intervals against the share of y inside.
+
+    Parameters
+    ----------
+    model : fitted FLGPRegressor or FLGPClassifier
+    X : array of shape (n, p)
+    y : array of shape (n,)
+    n_bins : int
+    """
+    y = np.asarray(y)
+    if is_classifier(model):
+        curve = reliability_curve(y, model.predict_proba(X), classes=model.classes_, n_bins=n_bins)
+        return Calibration(curve.confidence, curve.accuracy, curve.count)
+    levels = np.linspace(0.0, 1.0, n_bins + 1)[1:-1]
+    ends = [model.predict_interval(X, level) for level in levels]
+    inside = np.array([np.mean((e[:, 0] <= y) & (y <= e[:, 1])) for e in ends])
+    return Calibration(levels, inside, np.full(len(levels), len(y)))
+
+
+def anchor_edges(model: Any, X: Any) -> Array:
+    """Pairs of anchors that share a point of X (n, p), each once, shape (e, 2)."""
+    index = model.feature_map_.graph.find(np.asarray(X, dtype=float)).index
+    first, second = np.triu_indices(index.shape[1], k=1)
+    pairs = np.sort(np.stack([index[:, first].ravel(), index[:, second].ravel()], axis=1), axis=1)
+    return np.unique(pairs, axis=0)
