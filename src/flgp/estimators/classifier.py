@@ -17,6 +17,7 @@ from ..feature_map import FeatureMap, Rows
 from ..inference.latent import SoftmaxField
 from ..inference.learning import Head, Task
 from ..likelihoods import Bernoulli, Categorical, Observations
+from ..sources import local_labels
 from ._docs import documented
 from ._latent import Component, LatentEstimator
 from ._validation import check_choice, check_weights, is_missing_label
@@ -141,6 +142,7 @@ class FLGPClassifier(ClassifierMixin, LatentEstimator):
                 "FLGPClassifier requires y to be passed, but the target y is None. "
                 f"Mark unlabelled rows by {self.unlabeled!r}."
             )
+        y = local_labels(y, self.unlabeled)
         if isinstance(y, list | tuple) and any(value is None for value in y):
             y = np.array(y, dtype=object)  # NumPy would turn None into a string among strings
         y = column_or_1d(np.asarray(y), warn=True)
@@ -198,12 +200,12 @@ class FLGPClassifier(ClassifierMixin, LatentEstimator):
     def _probabilities(self, rows: Rows) -> Array:
         count = len(self.classes_)
         if count == 1:
-            return np.ones((len(rows.z), 1))
+            return np.ones((len(rows.closeness), 1))
         if self._joint_ is not None:
             return self._joint_.probabilities(rows)
         columns = []
         for mixture in self._mixtures_:
-            column = np.zeros(len(rows.z))
+            column = np.zeros(len(rows.closeness))
             for part in mixture:
                 latent = part.field.means(rows), part.field.variances(rows)
                 column += part.weight * part.likelihood.predictive_mean(*latent)

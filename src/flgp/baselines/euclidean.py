@@ -1,0 +1,198 @@
+"""Euclidean Gaussian processes: scikit-learn's, with the labels of this package's estimators.
+
+They see the labelled rows only: what the unlabelled ones say about the space is not theirs to use.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel, WhiteKernel
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._typing import Array
+from ..blocks import row_blocks
+from ..estimators._validation import check_count, check_positive, is_missing_label
+
+_BOUNDS = (1e-4, 1e6)
+_BLOCK_ROWS = 8_192
+
+
+class _Euclidean(BaseEstimator):
+    """Squared-exponential kernel a² exp(-d²/2l²), with a² learned."""
+
+    length_scale: float | None
+    n_restarts: int
+
+    def _check_parameters(self) -> None:
+        check_positive("length_scale", self.length_scale)
+        check_count("n_restarts", self.n_restarts, minimum=0)
+
+    def _kernel(self, X: Array) -> Kernel:
+        """Starting values: the amplitude 1, the length scale that of the labelled points."""
+        if self.length_scale is not None:
+            return ConstantKernel(1.0, _BOUNDS) * RBF(float(self.length_scale), "fixed")
+        spread = float(np.sqrt(X.var(axis=0).sum())) or 1.0
+        return ConstantKernel(1.0, _BOUNDS) * RBF(spread, (1e-3 * spread, 1e3 * spread))
+
+    def _learn(self, model: Any, X: Array, y: Any) -> Any:
+        with warnings.catch_warnings():
+            # A length scale at its bound is an answer here: the labels say nothing about it.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return model.fit(X, y)
+
+    def _validated(self, X: Any, reset: bool) -> Array:
+        return validate_data(self, X, reset=reset, dtype=np.float64)
+
+    def _blocks(self, X: Any, function: Any) -> Any:
+        """`function` of X, block by block, so that memory stays at (block, m)."""
+        check_is_fitted(self)
+        blocks = row_blocks(self._validated(X, reset=False), block_rows=_BLOCK_ROWS)
+        parts = blocks.reduce(lambda block: [function(block)])
+        if isinstance(parts[0], tuple):
+            return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
+        return np.concatenate(parts)
+
+
+class EGPRegressor(RegressorMixin, _Euclidean):
+    """Gaussian process regression with a squared-exponential kernel of Euclidean distance.
+
+    Parameters
+    ----------
+    length_scale : float, optional
+        l. None: learned by evidence, like noise and amplitude. A number keeps it, as the paper's EGP keeps
+        its package's default (1.0 is scikit-learn's).
+    n_restarts : int
+        Further starting points of the search.
+    random_state : int, RandomState or None
+        Seed of the restarts.
+
+    Attributes
+    ----------
+    model_ : GaussianProcessRegressor
+    transduction_ : array of shape (n,)
+        Predictions for the fitted rows.
+    """
+
+    def __init__(
+        self, *, length_scale: float | None = None, n_restarts: int = 2, random_state: Any = None
+    ) -> None:
+        self.length_scale = length_scale
+        self.n_restarts = n_restarts
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from the rows whose y (n,) is not NaN."""
+        self._check_parameters()
+        X = self._validated(X, reset=True)
+        y = np.asarray(y, dtype=float)
+        if y.shape != (len(X),):
+            raise ValueError(f"y has shape {y.shape} but X has {len(X)} rows. Give one target a row.")
+        known = ~np.isnan(y)
+        if not known.any():
+            raise ValueError("y has no labelled row: every value is NaN. Label at least one row.")
+        model = GaussianProcessRegressor(
+            self._kernel(X[known]) + WhiteKernel(0.1, (1e-8, 1e2)),
+            normalize_y=True,
+            n_restarts_optimizer=self.n_restarts,
+            random_state=self.random_state,
+        )
+        self.model_ = self._learn(model, X[known], y[known])
+        self.transduction_ = self.predict(X)
+        return self
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """E[y | x] (n,); with `return_std` also the standard deviation of y, noise included."""
+        return self._blocks(X, lambda block: self.model_.predict(block, return_std=return_std))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R² over the labelled rows."""
+        y = np.asarray(y, dtype=float)
+        known = ~np.isnan(y)
+        weight = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(r2_score(y[known], self.predict(np.asarray(X)[known]), sample_weight=weight))
+
+
+class EGPClassifier(ClassifierMixin, _Euclidean):
+    """Gaussian process classification with a squared-exponential kernel of Euclidean distance.
+
+    Laplace's approximation; more than two classes are modelled one against the rest.
+
+    Parameters
+    ----------
+    length_scale : float, optional
+        l. None: learned by evidence, like the amplitude.
+    unlabeled : int or str, default -1
+        The label that means "unlabelled".
+    n_restarts : int
+        Further starting points of the search.
+    random_state : int, RandomState or None
+        Seed of the restarts.
+
+    Attributes
+    ----------
+    model_ : GaussianProcessClassifier, or None where all labels are of one class
+    classes_ : array of shape (C,)
+    transduction_ : array of shape (n,)
+        Predictions for the fitted rows.
+    """
+
+    def __init__(
+        self,
+        *,
+        length_scale: float | None = None,
+        unlabeled: Any = -1,
+        n_restarts: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.length_scale = length_scale
+        self.unlabeled = unlabeled
+        self.n_restarts = n_restarts
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from the rows whose y (n,) is a class."""
+        self._check_parameters()
+        X = self._validated(X, reset=True)
+        y = np.asarray(y)
+        if y.shape != (len(X),):
+            raise ValueError(f"y has shape {y.shape} but X has {len(X)} rows. Give one label a row.")
+        known = ~is_missing_label(y, self.unlabeled)
+        if not known.any():
+            raise ValueError(f"y has no labelled row: all are {self.unlabeled!r}. Label at least one row.")
+        self.classes_ = np.unique(y[known])
+        self.model_ = None
+        if len(self.classes_) > 1:
+            model = GaussianProcessClassifier(
+                self._kernel(X[known]),
+                n_restarts_optimizer=self.n_restarts,
+                random_state=self.random_state,
+            )
+            self.model_ = self._learn(model, X[known], y[known])
+        self.transduction_ = self.predict(X)
+        return self
+
+    def predict_proba(self, X: Any) -> Array:
+        """Class probabilities (n, C)."""
+        check_is_fitted(self)
+        model = self.model_
+        if model is None:
+            return np.ones((len(self._validated(X, reset=False)), 1))
+        return self._blocks(X, model.predict_proba)
+
+    def predict(self, X: Any) -> Array:
+        """The most probable class (n,)."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy over the labelled rows."""
+        y = np.asarray(y)
+        known = ~is_missing_label(y, self.unlabeled)
+        weight = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(accuracy_score(y[known], self.predict(np.asarray(X)[known]), sample_weight=weight))
