@@ -102,6 +102,9 @@ MODELS = {
     "one vs rest": lambda: _classifier(["a", "böse", "c 漢字"]),
     "softmax": lambda: _classifier([10, 20, 30], multi_class="softmax"),
     "two targets": _two_targets,
+    "residual": lambda: _regressor(residual="local", residual_columns={0: 1.0, 1: 2.0}),
+    "no residual": lambda: _regressor(residual=None),
+    "rational quadratic": lambda: _regressor(residual="local", residual_kernel="rational_quadratic"),
     "many columns": _many_columns,
     "all given": _given_everything,
     "random state": lambda: FLGPRegressor(random_state=np.random.RandomState(3)).fit(
@@ -249,7 +252,7 @@ def test_a_link_is_followed(fitted, tmp_path):
 
 @pytest.fixture
 def whole(fitted, tmp_path):
-    flgp.save(fitted["gaussian"], tmp_path / "m.flgp")
+    flgp.save(fitted["no residual"], tmp_path / "m.flgp")
     return (tmp_path / "m.flgp").read_bytes()
 
 

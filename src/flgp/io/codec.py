@@ -38,8 +38,10 @@ class Encoder:
             return {"tuple": [self.encode(item) for item in value]}
         if type(value) is OptimizeResult:
             return {"result": self.entries(value)}
-        if type(value) is dict:
+        if type(value) is dict and all(type(name) is str for name in value):
             return {"dict": self.entries(value)}
+        if type(value) is dict:
+            return {"pairs": [[self.encode(name), self.encode(part)] for name, part in value.items()]}
         if isinstance(value, np.ndarray):
             return self._array(value)
         if isinstance(value, np.generic):
@@ -55,8 +57,6 @@ class Encoder:
 
     def entries(self, values: dict[Any, Any]) -> dict[str, Any]:
         """JSON for named values."""
-        if not all(isinstance(name, str) for name in values):
-            raise ModelFileError("Only dictionaries with strings as keys can be stored in a model file.")
         return {name: self.encode(value) for name, value in values.items()}
 
     def _array(self, value: np.ndarray) -> Any:
@@ -103,6 +103,8 @@ class Decoder:
             return tuple(self.decode(item, depth + 1) for item in content)
         if kind == "dict":
             return self.entries(content, depth)
+        if kind == "pairs":
+            return {self.decode(k, depth + 1): self.decode(v, depth + 1) for k, v in content}
         if kind == "result":
             return OptimizeResult(**self.entries(content, depth))
         if kind == "random_state":

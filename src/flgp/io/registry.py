@@ -4,76 +4,47 @@ from __future__ import annotations
 
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
+from types import ModuleType
 from typing import Any
 
+from .. import feature_map, kernels, likelihoods, spectrum
 from ..blocks import Blocks
-from ..estimators import FLGPClassifier, FLGPRegressor, HeatKernelFeatures
-from ..estimators._latent import Component
-from ..feature_map import FeatureMap
-from ..graph import NeighborGraph, Transition
+from ..estimators import FLGPClassifier, FLGPRegressor, HeatKernelFeatures, _latent
+from ..graph import NeighborGraph, transition
 from ..graph.neighbors import NeighborSearch
-from ..inference import priors
+from ..inference import hyper, latent, learning, posterior, priors, softmax
 from ..inference.expectation_propagation import ExpectationPropagation
 from ..inference.gaussian import GaussianInference
-from ..inference.hyper import Evidence, Fit, HyperSpace
 from ..inference.laplace import LaplaceInference
-from ..inference.latent import LatentField, SoftmaxField
-from ..inference.learning import Head, Task
-from ..inference.posterior import Evaluation, WeightPosterior
-from ..inference.softmax import SoftmaxLaplace, SoftmaxPosterior
-from ..kernels import SpectralKernel
-from ..likelihoods import (
-    Bernoulli,
-    Binomial,
-    Categorical,
-    Exponential,
-    Gamma,
-    Gaussian,
-    NegativeBinomial,
-    Observations,
-    Poisson,
-    StudentT,
-)
-from ..spectrum import Spectrum
-from ..tables.schema import Column, Schema
+from ..residual import columns, euclidean, field, joint, kriging, neighborhoods
+from ..residual import learning as residual_learning
+from ..residual import likelihood as residual_likelihood
+from ..tables import schema
 
 ESTIMATORS: tuple[type, ...] = (FLGPRegressor, FLGPClassifier, HeatKernelFeatures)
 
-# Frozen results of the stages, stored field by field.
-_DATACLASSES: tuple[type, ...] = (
-    FeatureMap,
-    NeighborGraph,
-    Transition,
-    Spectrum,
-    SpectralKernel,
-    Component,
-    LatentField,
-    SoftmaxField,
-    Head,
-    Task,
-    Observations,
-    Evidence,
-    Fit,
-    HyperSpace,
-    Evaluation,
-    WeightPosterior,
-    SoftmaxPosterior,
-    priors.Flat,
-    priors.LogNormal,
-    priors.HalfNormal,
-    priors.InverseGamma,
-    priors.GraphTime,
-    Bernoulli,
-    Binomial,
-    Categorical,
-    Exponential,
-    Gamma,
-    Gaussian,
-    NegativeBinomial,
-    Poisson,
-    StudentT,
-    Column,
-    Schema,
+# Modules whose dataclasses, the frozen results of the stages, are stored field by field.
+_MODULES: tuple[ModuleType, ...] = (
+    feature_map,
+    transition,
+    spectrum,
+    kernels,
+    latent,
+    learning,
+    hyper,
+    posterior,
+    priors,
+    softmax,
+    _latent,
+    columns,
+    euclidean,
+    field,
+    joint,
+    kriging,
+    neighborhoods,
+    residual_learning,
+    residual_likelihood,
+    schema,
 )
 
 # Plain classes whose attributes are all numbers, arrays and listed objects.
@@ -81,7 +52,7 @@ _STATES: tuple[type, ...] = (
     GaussianInference,
     LaplaceInference,
     ExpectationPropagation,
-    SoftmaxLaplace,
+    softmax.SoftmaxLaplace,
 )
 
 # Fields that are made again rather than stored.
@@ -91,7 +62,14 @@ _REBUILT: dict[type, tuple[str, ...]] = {NeighborGraph: ("search", "blocks")}
 @cache
 def classes() -> dict[str, type]:
     """Every storable class by the name it has in files."""
-    return {kind.__name__: kind for kind in (*ESTIMATORS, *_DATACLASSES, *_STATES)}
+    kinds = [*ESTIMATORS, *_STATES, *_dataclasses(likelihoods), likelihoods.Observations]
+    for module in _MODULES:
+        kinds += [kind for kind in _dataclasses(module) if kind.__module__ == module.__name__]
+    return {kind.__name__: kind for kind in kinds}
+
+
+def _dataclasses(module: ModuleType) -> list[type]:
+    return [kind for kind in vars(module).values() if isinstance(kind, type) and is_dataclass(kind)]
 
 
 def stored_fields(value: Any) -> dict[str, Any]:
@@ -127,13 +105,13 @@ def _complete(kind: type, values: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"{kind.__name__} has no field {sorted(unknown)[0]!r}")
     if kind is NeighborGraph:
         values = {**values, "search": NeighborSearch(values["anchors"]), "blocks": Blocks([])}
-    for name, field in known.items():
+    for name, entry in known.items():
         if name in values:
             continue
-        if field.default is not MISSING:
-            values[name] = field.default
-        elif field.default_factory is not MISSING:
-            values[name] = field.default_factory()
+        if entry.default is not MISSING:
+            values[name] = entry.default
+        elif entry.default_factory is not MISSING:
+            values[name] = entry.default_factory()
         else:
             raise ValueError(f"{kind.__name__} lacks its field {name!r}")
     return values
