@@ -72,9 +72,10 @@ def fit_spectrum(gram: sparse.csr_array, n_rows: int, n_eigenpairs: int, n_threa
         block = normalized[members][:, members] if n_components > 1 else normalized
         return *_leading_eigenpairs(block, wanted, _trivial_vector(mass[members])), members
 
-    # Small problems are fastest on one BLAS thread each, side by side; a large one may use them all.
+    # Small problems and Lanczos are fastest on one BLAS thread each, side by side; a large dense one may
+    # use them all.
     spans = list(pairwise(bounds.tolist()))
-    if n_components > 1 or len(mass) <= _ONE_THREAD_SIZE:
+    if n_components > 1 or len(mass) <= _ONE_THREAD_SIZE or not _dense(len(mass), wanted):
         pieces = list(thread_map(solve, spans, min(n_threads, n_components)))
     else:
         with limited_blas(n_threads):
@@ -98,6 +99,10 @@ def fit_spectrum(gram: sparse.csr_array, n_rows: int, n_eigenpairs: int, n_threa
     return Spectrum(1.0 - sigma[keep], lift, components.astype(np.int64), n_capped)
 
 
+def _dense(size: int, wanted: int) -> bool:
+    return size <= _DENSE_SIZE or min(wanted, size) > _DENSE_SHARE * size
+
+
 def _trivial_vector(mass: Array) -> Array:
     """The eigenvector with σ = 1 of a component: Λ^(1/2) 1, known without computing."""
     total = mass.sum()
@@ -108,7 +113,7 @@ def _leading_eigenpairs(block: sparse.csr_array, wanted: int, trivial: Array) ->
     """Largest eigenvalues σ², descending, with vectors whose signs do not depend on the solver."""
     size = block.shape[0]
     count = min(wanted, size)
-    if size <= _DENSE_SIZE or count > _DENSE_SHARE * size:
+    if _dense(size, wanted):
         values, vectors = linalg.eigh(
             block.toarray(), subset_by_index=(size - count, size - 1), check_finite=False
         )

@@ -9,13 +9,13 @@ from .._threads import limited_blas
 from .._typing import Array, RowLike
 from ..blocks import take_rows
 from .kmeans import kmeans
+from .neighbors import MAX_TREE_COLUMNS
 
 ANCHOR_RULES = ("kmeans", "minibatch", "random", "all")
 
-# Points that k-means sees for each anchor. Beyond this the centres no longer improve the predictions.
-_SAMPLE_PER_ANCHOR = 20
-# Lloyd rounds; in many columns the gain after the first few is in the noise and each is costly.
-_MAX_ITER_LOW_DIMENSION, _MAX_ITER_HIGH_DIMENSION = 100, 12
+# Points that k-means sees for each anchor, and at least in all: in few columns more does not improve the
+# predictions; in many columns (where a cluster is a cloud in p dimensions) it does.
+_SAMPLE_PER_ANCHOR, _SMALLEST_SAMPLE = 20, 100_000
 
 
 def choose_anchors(
@@ -39,15 +39,16 @@ def choose_anchors(
         return _distinct(X[:])
     if rule == "random":
         return _distinct(_sample(X, n_anchors, rng))
-    sample = _sample(X, min(n, _SAMPLE_PER_ANCHOR * n_anchors), rng)
+    count = _SAMPLE_PER_ANCHOR * n_anchors
+    if X.shape[1] > MAX_TREE_COLUMNS:
+        count = max(count, _SMALLEST_SAMPLE)
+    sample = _sample(X, min(n, count), rng)
     if rule == "minibatch":
         seed = int(rng.integers(2**31))
         clusters = MiniBatchKMeans(n_anchors, random_state=seed, n_init=1, batch_size=4096)
         with limited_blas(n_threads):
             return _distinct(clusters.fit(sample).cluster_centers_)
-    few_columns = sample.shape[1] <= 12
-    max_iter = _MAX_ITER_LOW_DIMENSION if few_columns else _MAX_ITER_HIGH_DIMENSION
-    return _distinct(kmeans(sample, n_anchors, rng, max_iter=max_iter, n_threads=n_threads))
+    return _distinct(kmeans(sample, n_anchors, rng, n_threads=n_threads))
 
 
 def _sample(X: RowLike, count: int, rng: np.random.Generator) -> Array:

@@ -8,7 +8,7 @@ from scipy.spatial import cKDTree
 from .._typing import Array, IntArray
 
 # Above this many columns a KD-tree visits most of its leaves and BLAS is faster.
-_MAX_TREE_COLUMNS = 12
+MAX_TREE_COLUMNS = 12
 # Single precision picks the candidates; this many spare ones are re-ranked in double precision.
 _SPARE_CANDIDATES = 4
 # Entries of one distance tile (64-bit: 8 MB), so that it stays in cache.
@@ -25,7 +25,7 @@ class NeighborSearch:
 
     def __init__(self, anchors: Array) -> None:
         self.anchors = np.ascontiguousarray(anchors, dtype=np.float64)
-        self._tree = cKDTree(self.anchors) if self.anchors.shape[1] <= _MAX_TREE_COLUMNS else None
+        self._tree = cKDTree(self.anchors) if self.anchors.shape[1] <= MAX_TREE_COLUMNS else None
         if self._tree is None:
             # Centring keeps single precision honest for data far from the origin.
             self._center = self.anchors.mean(axis=0)
