@@ -28,8 +28,9 @@ class NeighborBlock:
     def thinned(self, stride: int, first: int = 0) -> NeighborBlock:
         """Every `stride`-th row from row `first` on."""
         rows = slice(first, None, stride)
-        weights = None if self.weights is None else self.weights[rows]
-        return NeighborBlock(self.index[rows], self.sqdist[rows], weights)
+        weights = None if self.weights is None else self.weights[rows].copy()
+        # Copies: a view would keep the whole block in memory.
+        return NeighborBlock(self.index[rows].copy(), self.sqdist[rows].copy(), weights)
 
 
 @dataclass(frozen=True)
