@@ -89,7 +89,7 @@ def color_limits(values: Array, share: float = 0.01) -> tuple[float, float]:
     return (low, high) if high > low else (low - 0.5, high + 0.5)
 
 
-def evidence_curve(model: Any, n_times: int = 25) -> tuple[Array, Array]:
+def evidence_curve(model: Any, n_times: int = 21) -> tuple[Array, Array]:
     """Log p(y | t), all other hyperparameters at their learned values.
 
     Parameters

@@ -1,0 +1,5 @@
+"""Reports: what a model found, in one HTML file."""
+
+from .page import write_report
+
+__all__ = ["write_report"]

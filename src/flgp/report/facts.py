@@ -1,0 +1,85 @@
+"""The numbers and settings of a report, as HTML."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import fields, is_dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+import scipy
+import sklearn
+
+_SHOWN_NAMES = 60
+
+
+def facts(model: Any, n_points: int, n_labeled: int) -> str:
+    """The summary at the top."""
+    items = {
+        "points": f"{n_points:,}",
+        "labels here": f"{n_labeled:,}",
+        "anchors": f"{len(model.anchors_):,}",
+        "eigenpairs": f"{len(model.eigenvalues_):,}",
+        "connected parts": f"{model.n_graph_components_:,}",
+        "diffusion time": number(model.diffusion_time_),
+        "log evidence": number(model.log_marginal_likelihood_value_),
+    }
+    return "\n".join(f"<div><dt>{name}</dt><dd>{escape(value)}</dd></div>" for name, value in items.items())
+
+
+def tables(model: Any, feature_names: list[str]) -> str:
+    """Learned values, parameters and columns."""
+    learned = {"amplitude_": model.amplitude_, "bandwidth_": model.bandwidth_}
+    for name in ("noise_variance_", "likelihood_", "residual_kernel_", "residual_length_scale_"):
+        if hasattr(model, name):
+            learned[name] = getattr(model, name)
+    report = model.optimizer_result_
+    for single in report if isinstance(report, list) else [report]:
+        at_bound = [name for name, hit in single.at_bound.items() if hit]
+        if at_bound:
+            learned["at the end of its range"] = ", ".join(at_bound)
+    given = dict(model.get_params(deep=False).items())
+    names = feature_names[:_SHOWN_NAMES]
+    if len(feature_names) > _SHOWN_NAMES:
+        names = [*names, f"and {len(feature_names) - _SHOWN_NAMES} more"]
+    return "\n".join(
+        [
+            f"<div><h2>Learned</h2>{_table(learned)}</div>",
+            f"<div><h2>Settings</h2>{_table(given)}</div>",
+            f"<div><h2>Columns</h2><p>{escape(', '.join(names))}</p></div>",
+        ]
+    )
+
+
+def footer() -> str:
+    """The versions."""
+    from .. import __version__
+
+    versions = f"flgp {__version__}, Python {platform.python_version()}, NumPy {np.__version__}, "
+    return escape(f"{versions}SciPy {scipy.__version__}, scikit-learn {sklearn.__version__}")
+
+
+def number(value: Any) -> str:
+    """One number or a few, with four digits."""
+    values = np.atleast_1d(np.asarray(value, dtype=float))
+    shown = ", ".join(f"{v:.4g}" for v in values[:4])
+    return shown + (" …" if len(values) > 4 else "")
+
+
+def _table(values: dict[str, Any]) -> str:
+    rows = (f"<tr><td>{escape(k)}</td><td>{escape(_text(v))}</td></tr>" for k, v in values.items())
+    return f"<table>{''.join(rows)}</table>"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.ndim <= 1:
+        return number(value)
+    if isinstance(value, np.ndarray):
+        return f"array of shape {value.shape}"
+    if isinstance(value, list | tuple):
+        return ", ".join(_text(part) for part in value)[:400]
+    if is_dataclass(value):
+        parts = (f"{f.name}={_text(getattr(value, f.name))}" for f in fields(value))
+        return f"{type(value).__name__}({', '.join(parts)})"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)[:200]

@@ -1,0 +1,190 @@
+"""The whole report: one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from .. import views
+from .._typing import Array, BoolArray, IntArray
+from ..estimators._validation import is_missing_label
+from .charts import Chart, spread
+from .content import viewer_data
+from .facts import facts, footer, tables
+
+# Dots of the residual plot; more only hide one another.
+_RESIDUALS = 1500
+
+
+def write_report(
+    model: Any,
+    X: Any,
+    path: str | os.PathLike,
+    y: Any = None,
+    *,
+    feature_names: Sequence[str] | None = None,
+    target: str = "y",
+    title: str = "Heat-kernel Gaussian process",
+    notes: Sequence[str] = (),
+    max_points: int = 100_000,
+    random_state: int = 0,
+) -> None:
+    """Write a report about a fitted model as one HTML file that opens offline.
+
+    Parameters
+    ----------
+    model : fitted FLGPRegressor or FLGPClassifier, with one target
+    X : array of shape (n, p)
+    path : path
+    y : array of shape (n,), optional
+        Labels, NaN or None (or the classifier's marker) where there is none: for the calibration and residual
+        plots, and to show where they are.
+    feature_names : sequence of str, default x0, x1, …
+    target : str
+    title : str
+    notes : sequence of str
+        Sentences shown under the summary.
+    max_points : int
+        Of more points a random sample is shown, and the report says so.
+    random_state : int
+        Seed of that sample.
+    """
+    check_is_fitted(model)
+    X = np.ascontiguousarray(model._validated(X, reset=False), dtype=float)
+    names = [f"x{i}" for i in range(X.shape[1])] if feature_names is None else list(feature_names)
+    known = np.zeros(len(X), dtype=bool) if y is None else labeled(model, y)
+    rows: IntArray = np.arange(len(X))
+    said = list(notes)
+    if len(X) > max_points:
+        rows = _sample(known, max_points, random_state)
+        said.append(f"The view shows {len(rows):,} of the {len(X):,} points, chosen at random.")
+    label = codes(model, y, known)[rows] if known.any() else None
+    data = viewer_data(model, X[rows], label, rows, names, target)
+    charts = [_evidence(model), *_quality(model, X, y, known)]
+    text = Template(_resource("page.html")).substitute(
+        title=escape(title),
+        subtitle=escape(f"{type(model).__name__} of {target} on {len(X):,} points"),
+        style=_resource("style.css"),
+        script=_resource("viewer.js"),
+        facts=facts(model, len(X), int(known.sum())),
+        notes="".join(f'<p class="muted">{escape(note)}</p>' for note in said),
+        charts="\n".join(chart for chart in charts if chart),
+        tables=tables(model, names),
+        footer=footer(),
+        # A "</script>" in a name must not end the element.
+        data=json.dumps(data, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c"),
+    )
+    Path(path).write_text(text, encoding="utf-8")
+
+
+def labeled(model: Any, y: Any) -> BoolArray:
+    """Which rows have a label."""
+    return ~is_missing_label(np.asarray(y), getattr(model, "unlabeled", None))
+
+
+def codes(model: Any, y: Any, known: BoolArray) -> Array:
+    """Labels as numbers, NaN where there is none or it is no class of the model's."""
+    result = np.full(len(known), np.nan)
+    y = np.asarray(y)
+    if not is_classifier(model):
+        result[known] = y[known].astype(float)
+        return result
+    for code, name in enumerate(model.classes_):
+        result[known & (y == name)] = code
+    return result
+
+
+def _sample(known: BoolArray, count: int, seed: int) -> IntArray:
+    """Rows to show: labelled ones first, then others at random, in their order."""
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(known))
+    order = order[np.argsort(~known[order], kind="stable")]
+    return np.sort(order[:count])
+
+
+def _evidence(model: Any) -> str:
+    try:
+        times, values = views.evidence_curve(model)
+    except ValueError:  # the diffusion time was given, or the file left the labelled data out
+        return ""
+    best = float(values.max())
+    low = max(float(values.min()), best - 60.0)
+    chart = Chart(
+        (times[0], times[-1]), spread(np.array([low, best])), "diffusion time t", "log p(y | t)", True
+    )
+    chart.line(times, values)
+    for learned in np.atleast_1d(model.diffusion_time_):
+        chart.mark(float(learned))
+    return _card("Evidence against diffusion time", chart, "The dashed line is the learned time.")
+
+
+def _quality(model: Any, X: Array, y: Any, known: BoolArray) -> list[str]:
+    """Reliability and residuals over the labelled rows."""
+    number = codes(model, y, known) if known.any() else np.empty(0)
+    rows = np.flatnonzero(np.isfinite(number))
+    if len(rows) < 2:
+        return []
+    caution = ""
+    if _fitted_on(model, number[rows]):
+        caution = "The model was fitted on these very labels, which flatters it."
+    truth = model.classes_[number[rows].astype(int)] if is_classifier(model) else number[rows]
+    found = views.calibration(model, X[rows], truth)
+    what = ("probability of the predicted class", "share that was right")
+    if not is_classifier(model):
+        what = ("probability of the interval", "share of labels inside")
+    chart = Chart((0.0, 1.0), (0.0, 1.0), *what)
+    chart.line(np.array([0.0, 1.0]), np.array([0.0, 1.0]), "guide")
+    chart.line(found.stated, found.observed)
+    chart.points(found.stated, found.observed, 2.5 + 4 * np.sqrt(found.counts / found.counts.max()))
+    text = f"{len(rows):,} labelled rows. {caution}"
+    cards = [_card("Reliability", chart, text)]
+    shown = rows if len(rows) <= _RESIDUALS else rows[np.linspace(0, len(rows) - 1, _RESIDUALS).astype(int)]
+    return [*cards, _residuals(model, X[shown], number[shown], caution)]
+
+
+def _residuals(model: Any, X: Array, number: Array, caution: str) -> str:
+    if is_classifier(model):
+        p = model.predict_proba(X)[np.arange(len(X)), number.astype(int)]
+        right = Chart((0.0, 1.0), (0.0, 1.0), "share of the labelled rows", "probability of the true class")
+        right.line(np.linspace(0, 1, len(p)), np.sort(p))
+        right.line(np.array([0.0, 1.0]), np.array([0.5, 0.5]), "guide")
+        return _card("Probability given to the truth", right, caution)
+    mean, std = model.predict(X, return_std=True)
+    z = (number - mean) / np.maximum(std, np.finfo(float).tiny)
+    z = np.clip(z, -6, 6)
+    chart = Chart(
+        spread(mean), spread(np.append(z, [-3.0, 3.0])), "prediction", "residual / standard deviation"
+    )
+    for level in (-2.0, 0.0, 2.0):
+        chart.line(np.array(spread(mean)), np.full(2, level), "guide")
+    chart.points(mean, z, 2.5)
+    return _card("Residuals", chart, f"About 95 % should lie between the outer lines. {caution}")
+
+
+def _fitted_on(model: Any, label: Array) -> bool:
+    """Whether these labels (numbers, or codes of classes) are those of the fit."""
+    try:
+        told = model._heads_[0].task.obs.y
+    except (AttributeError, ValueError):
+        return False
+    if is_classifier(model) and len(model._heads_) == len(model.classes_):
+        label = label == 0
+    return np.array_equal(np.sort(told), np.sort(label.astype(float)))
+
+
+def _card(title: str, chart: Chart, text: str) -> str:
+    return f'<section><h2>{escape(title)}</h2>{chart.svg(title)}<p class="muted">{escape(text)}</p></section>'
+
+
+def _resource(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")

@@ -1,0 +1,397 @@
+// The point view of a report: points are splatted into an image with a depth buffer, which draws 100,000 of
+// them in a few milliseconds on any machine, with or without a graphics card.
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const canvas = document.getElementById("view");
+  const context = canvas.getContext("2d");
+  const byId = (id) => document.getElementById(id);
+
+  // -- data ---------------------------------------------------------------------------------------------------
+
+  const decode = (text, Type) => {
+    const raw = atob(text);
+    const bytes = new Uint8Array(raw.length);
+    for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
+    return new Type(bytes.buffer);
+  };
+  const positions = (map) => ({
+    label: map.label,
+    axes: map.axes,
+    points: decode(map.points, Int16Array),
+    anchors: decode(map.anchors, Int16Array),
+  });
+  const maps = data.maps.map(positions);
+  const n = data.n;
+  const prediction = decode(data.prediction, Float32Array);
+  const uncertainty = decode(data.uncertainty, Float32Array);
+  const label = data.label ? decode(data.label, Float32Array) : null;
+  const row = decode(data.row, Uint32Array);
+  const r = data.r;
+  const neighbor = decode(data.neighbor, Uint16Array);
+  const z = decode(data.z, Float32Array);
+  const lift = decode(data.lift, Float32Array); // (s, M), each anchor's features times their prior deviation
+  const M = data.M;
+  const s = data.s;
+  let covariance = null;
+
+  // The covariance from a point costs O(sM + nr): through the anchors, never point by point.
+  const covarianceFrom = (point) => {
+    const source = new Float32Array(M);
+    for (let k = 0; k < r; k++) {
+      const at = neighbor[point * r + k] * M;
+      const weight = z[point * r + k];
+      for (let m = 0; m < M; m++) source[m] += weight * lift[at + m];
+    }
+    const anchors = new Float32Array(s);
+    for (let j = 0; j < s; j++) {
+      let total = 0;
+      for (let m = 0; m < M; m++) total += lift[j * M + m] * source[m];
+      anchors[j] = total;
+    }
+    const values = new Float32Array(n);
+    for (let i = 0; i < n; i++) {
+      let total = 0;
+      for (let k = 0; k < r; k++) total += z[i * r + k] * anchors[neighbor[i * r + k]];
+      values[i] = total;
+    }
+    return values;
+  };
+
+  // -- colours ------------------------------------------------------------------------------------------------
+
+  const scales = {
+    prediction: [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]],
+    uncertainty: [[20, 14, 54], [99, 26, 128], [183, 55, 121], [252, 137, 97], [252, 253, 191]],
+    covariance: [[33, 102, 172], [146, 197, 222], [247, 247, 247], [244, 165, 130], [178, 24, 43]],
+  };
+  const classColors = [[31, 119, 180], [255, 127, 14], [44, 160, 44], [214, 39, 40], [148, 103, 189],
+    [140, 86, 75], [227, 119, 194], [188, 189, 34], [23, 190, 207], [120, 120, 200]];
+  const packed = (c) => (255 << 24 | c[2] << 16 | c[1] << 8 | c[0]) >>> 0;
+  const table = (stops) => {
+    const result = new Uint32Array(256);
+    for (let i = 0; i < 256; i++) {
+      const x = i / 255 * (stops.length - 1);
+      const low = Math.min(Math.floor(x), stops.length - 2);
+      result[i] = packed(stops[low].map((v, k) => Math.round(v + (x - low) * (stops[low + 1][k] - v))));
+    }
+    return result;
+  };
+  const tables = Object.fromEntries(Object.entries(scales).map(([name, stops]) => [name, table(stops)]));
+  const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const packedCss = (name) => {
+    const hex = css(name).slice(1);
+    return packed([0, 2, 4].map((k) => parseInt(hex.slice(k, k + 2), 16)));
+  };
+
+  const state = {
+    map: 0, color: "prediction", flat: data.flat, anchors: false, size: data.n > 20000 ? 2 : 3, selected: -1,
+    yaw: 0.6, pitch: 0.35, zoom: 1, x: 0, y: 0, frameMilliseconds: 0, frames: 0,
+  };
+  const colors = new Uint32Array(n);
+  const extent = (values, symmetric) => {
+    // Ends that a few extreme values do not decide.
+    const seen = Float32Array.from(values).filter((v) => !Number.isNaN(v)).sort();
+    let low = seen[Math.floor(0.01 * (seen.length - 1))];
+    let high = seen[Math.ceil(0.99 * (seen.length - 1))];
+    if (symmetric) { high = Math.max(Math.abs(low), Math.abs(high)); low = -high; }
+    return high > low ? [low, high] : [low - 0.5, low + 0.5];
+  };
+  const format = (v) => Number.isNaN(v) ? "–" : v === 0 || (Math.abs(v) >= 0.001 && Math.abs(v) < 1e5)
+    ? String(Number(v.toPrecision(4))) : v.toExponential(2);
+  const named = (v) => Number.isNaN(v) ? "–" : data.classes ? data.classes[v] : format(v);
+
+  const recolor = () => {
+    const what = state.color;
+    const values = { prediction, uncertainty, label, covariance }[what];
+    const grey = packedCss("--unlabelled");
+    const byClass = data.classes && (what === "prediction" || what === "label");
+    if (byClass) {
+      for (let i = 0; i < n; i++) {
+        const v = values[i];
+        colors[i] = Number.isNaN(v) ? grey : packed(classColors[v % classColors.length]);
+      }
+    } else {
+      const [low, high] = extent(what === "label" ? prediction : values, what === "covariance");
+      const lookup = tables[what === "label" ? "prediction" : what];
+      for (let i = 0; i < n; i++) {
+        const v = values[i];
+        colors[i] = Number.isNaN(v) ? grey
+          : lookup[Math.max(0, Math.min(255, Math.round(255 * (v - low) / (high - low))))];
+      }
+      state.low = low;
+      state.high = high;
+    }
+    drawLegend(byClass);
+  };
+
+  const drawLegend = (byClass) => {
+    const legend = byId("legend");
+    legend.replaceChildren();
+    const add = (tag, text, style) => {
+      const element = legend.appendChild(document.createElement(tag));
+      element.textContent = text;
+      Object.assign(element.style, style || {});
+      return element;
+    };
+    if (byClass) {
+      data.classes.slice(0, 20).forEach((name, k) => {
+        const chip = add("span", name);
+        chip.className = "chip";
+        chip.style.setProperty("--dot", `rgb(${classColors[k % classColors.length]})`);
+      });
+      return;
+    }
+    const stops = scales[state.color === "label" ? "prediction" : state.color];
+    add("span", format(state.low));
+    add("i", "", { background: `linear-gradient(90deg, ${stops.map((c) => `rgb(${c})`).join(",")})` });
+    add("span", format(state.high));
+    add("span", data.names[state.color]).className = "muted";
+  };
+
+  // -- drawing ------------------------------------------------------------------------------------------------
+
+  let image = null;
+  let pixels = null;
+  let depth = null;
+  const screen = new Float32Array(2 * n);
+  const resize = () => {
+    const ratio = Math.min(window.devicePixelRatio || 1, 2);
+    const box = canvas.getBoundingClientRect();
+    canvas.width = Math.max(1, Math.round(box.width * ratio));
+    canvas.height = Math.max(1, Math.round(box.height * ratio));
+    image = context.createImageData(canvas.width, canvas.height);
+    pixels = new Uint32Array(image.data.buffer);
+    depth = new Float32Array(pixels.length);
+    request();
+  };
+  const disc = (radius) => {
+    const spans = [];
+    const whole = Math.ceil(radius);
+    for (let dy = -whole; dy <= whole; dy++) {
+      const half = Math.floor(Math.sqrt(Math.max(radius * radius - dy * dy, 0)));
+      if (Math.abs(dy) <= radius) spans.push([dy, half]);
+    }
+    return spans;
+  };
+
+  const projector = () => {
+    const W = canvas.width;
+    const H = canvas.height;
+    const scale = (state.flat ? 0.46 : 0.36) * Math.min(W, H) * state.zoom / 32767;
+    const yaw = state.flat ? 0 : state.yaw;
+    const pitch = state.flat ? 0 : state.pitch;
+    const cy = Math.cos(yaw), sy = Math.sin(yaw), cp = Math.cos(pitch), sp = Math.sin(pitch);
+    const left = W / 2 + state.x * W, top = H / 2 + state.y * H;
+    const bend = state.flat ? 0 : 0.25 / 32767;
+    return (p, i, out, at) => {
+      const x = p[3 * i], y = p[3 * i + 1], w = state.flat ? 0 : p[3 * i + 2];
+      const along = x * cy + w * sy;
+      const away = w * cy - x * sy;
+      const up = y * cp - away * sp;
+      const far = y * sp + away * cp;
+      const shrink = scale / (1 + bend * far);
+      out[at] = left + along * shrink;
+      out[at + 1] = top - up * shrink;
+      return far;
+    };
+  };
+
+  const splat = (x, y, far, color, spans) => {
+    const W = canvas.width, H = canvas.height;
+    const px = Math.round(x), py = Math.round(y);
+    for (const [dy, half] of spans) {
+      const line = py + dy;
+      if (line < 0 || line >= H) continue;
+      const from = Math.max(px - half, 0), to = Math.min(px + half, W - 1);
+      for (let at = line * W + from; at <= line * W + to; at++) {
+        if (far < depth[at]) { depth[at] = far; pixels[at] = color; }
+      }
+    }
+  };
+
+  const ring = (i, radius, color) => {
+    context.beginPath();
+    context.arc(screen[2 * i], screen[2 * i + 1], radius, 0, 2 * Math.PI);
+    context.lineWidth = 2 * (window.devicePixelRatio || 1);
+    context.strokeStyle = color;
+    context.stroke();
+  };
+
+  const draw = () => {
+    const started = performance.now();
+    const ratio = Math.min(window.devicePixelRatio || 1, 2);
+    pixels.fill(packedCss("--panel"));
+    depth.fill(Infinity);
+    const project = projector();
+    const map = maps[state.map];
+    const spans = disc(Math.max(0.6, state.size * ratio / 2));
+    const large = disc((state.size + 4) * ratio / 2);
+    for (let i = 0; i < n; i++) {
+      const far = project(map.points, i, screen, 2 * i);
+      const told = label !== null && state.color === "label" && !Number.isNaN(label[i]);
+      splat(screen[2 * i], screen[2 * i + 1], told ? far - 1e6 : far, colors[i], told ? large : spans);
+    }
+    if (state.anchors) {
+      const at = new Float32Array(2);
+      const dot = disc(1.6 * ratio);
+      const color = packedCss("--accent");
+      for (let j = 0; j < s; j++) {
+        project(map.anchors, j, at, 0);
+        splat(at[0], at[1], -2e6, color, dot);
+      }
+    }
+    context.putImageData(image, 0, 0);
+    if (state.selected >= 0) {
+      ring(state.selected, 8 * ratio, css("--text"));
+      ring(state.selected, 11 * ratio, css("--accent"));
+    }
+    state.frameMilliseconds = performance.now() - started;
+    state.frames++;
+  };
+  let waiting = false;
+  const request = () => {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => { waiting = false; draw(); });
+  };
+
+  // -- what the reader does -----------------------------------------------------------------------------------
+
+  const nearest = (x, y, within) => {
+    let best = -1;
+    let closest = within * within;
+    for (let i = 0; i < n; i++) {
+      const dx = screen[2 * i] - x, dy = screen[2 * i + 1] - y;
+      const square = dx * dx + dy * dy;
+      if (square < closest) { closest = square; best = i; }
+    }
+    return best;
+  };
+  const describe = () => {
+    const i = state.selected;
+    if (i < 0) {
+      byId("chosen").textContent = data.hint;
+      return;
+    }
+    const parts = [`row ${row[i]}`, `${data.names.prediction} ${named(prediction[i])}`,
+      `${data.names.uncertainty} ${format(uncertainty[i])}`];
+    if (label) parts.push(`label ${named(label[i])}`);
+    if (covariance) parts.push(`prior variance here ${format(covariance[i])}`);
+    byId("chosen").textContent = parts.join(" · ");
+  };
+  const select = (i) => {
+    state.selected = i;
+    if (i >= 0) {
+      covariance = covarianceFrom(i);
+      byId("color").querySelector("[value=covariance]").disabled = false;
+      state.color = "covariance";
+    } else if (state.color === "covariance") {
+      state.color = "prediction";
+    }
+    byId("color").value = state.color;
+    describe();
+    recolor();
+    request();
+  };
+  const turn = (dx, dy, slide) => {
+    if (state.flat || slide) {
+      state.x += dx / canvas.clientWidth;
+      state.y += dy / canvas.clientHeight;
+    } else {
+      state.yaw += dx * 0.008;
+      state.pitch = Math.max(-1.57, Math.min(1.57, state.pitch + dy * 0.008));
+    }
+    request();
+  };
+  const zoom = (factor) => { state.zoom = Math.max(0.2, Math.min(60, state.zoom * factor)); request(); };
+
+  const pointers = new Map();
+  let moved = 0;
+  canvas.addEventListener("pointerdown", (event) => {
+    canvas.setPointerCapture(event.pointerId);
+    pointers.set(event.pointerId, [event.offsetX, event.offsetY]);
+    if (pointers.size === 1) moved = 0;
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    const before = pointers.get(event.pointerId);
+    if (!before) return;
+    const now = [event.offsetX, event.offsetY];
+    const dx = now[0] - before[0], dy = now[1] - before[1];
+    moved += Math.abs(dx) + Math.abs(dy);
+    if (pointers.size === 2) {
+      const [other] = [...pointers].filter(([id]) => id !== event.pointerId).map(([, at]) => at);
+      const gap = (at) => Math.hypot(at[0] - other[0], at[1] - other[1]) || 1;
+      zoom(gap(now) / gap(before));
+      turn(dx / 2, dy / 2, true);
+    } else {
+      turn(dx, dy, event.shiftKey);
+    }
+    pointers.set(event.pointerId, now);
+  });
+  const release = (event) => {
+    const single = pointers.size === 1;
+    pointers.delete(event.pointerId);
+    if (event.type === "pointerup" && single && moved < 6) {
+      const ratio = canvas.width / canvas.clientWidth;
+      select(nearest(event.offsetX * ratio, event.offsetY * ratio, 16 * ratio));
+    }
+  };
+  canvas.addEventListener("pointerup", release);
+  canvas.addEventListener("pointercancel", release);
+  canvas.addEventListener("wheel", (event) => {
+    event.preventDefault();
+    zoom(Math.exp(-event.deltaY * 0.0015));
+  }, { passive: false });
+  canvas.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: [-20, 0], ArrowRight: [20, 0], ArrowUp: [0, -20], ArrowDown: [0, 20] }[event.key];
+    if (step) turn(step[0], step[1], event.shiftKey);
+    else if (event.key === "+" || event.key === "=") zoom(1.2);
+    else if (event.key === "-") zoom(1 / 1.2);
+    else if (event.key === "Escape") select(-1);
+    else return;
+    event.preventDefault();
+  });
+
+  const option = (list, value, text, disabled) => {
+    const element = list.appendChild(document.createElement("option"));
+    element.value = value;
+    element.textContent = text;
+    element.disabled = Boolean(disabled);
+  };
+  maps.forEach((map, k) => option(byId("map"), k, map.label));
+  option(byId("color"), "prediction", data.names.prediction);
+  option(byId("color"), "uncertainty", data.names.uncertainty);
+  if (label) option(byId("color"), "label", data.names.label);
+  option(byId("color"), "covariance", data.names.covariance, true);
+  const showAxes = () => {
+    const axes = maps[state.map].axes.slice(0, state.flat ? 2 : 3);
+    byId("axes").textContent = (state.flat ? ["→", "↑"] : ["x:", "y:", "z:"])
+      .slice(0, axes.length).map((mark, k) => `${mark} ${axes[k]}`).join("   ");
+  };
+  byId("map").addEventListener("change", (event) => { state.map = Number(event.target.value); showAxes(); request(); });
+  byId("color").addEventListener("change", (event) => { state.color = event.target.value; recolor(); request(); });
+  byId("flat").checked = !state.flat;
+  byId("flat").addEventListener("change", (event) => { state.flat = !event.target.checked; showAxes(); request(); });
+  byId("anchors").addEventListener("change", (event) => { state.anchors = event.target.checked; request(); });
+  byId("size").value = state.size;
+  byId("size").addEventListener("input", (event) => { state.size = Number(event.target.value); request(); });
+  byId("reset").addEventListener("click", () => {
+    Object.assign(state, { yaw: 0.6, pitch: 0.35, zoom: 1, x: 0, y: 0 });
+    select(-1);
+  });
+  byId("theme").addEventListener("click", () => {
+    const root = document.documentElement;
+    const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    root.dataset.theme = dark ? "light" : "dark";
+    recolor();
+    request();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { recolor(); request(); });
+  new ResizeObserver(resize).observe(canvas);
+  showAxes();
+  describe();
+  recolor();
+  resize();
+  window.flgpReport = { state, select, covarianceFrom, screen, draw };
+})();

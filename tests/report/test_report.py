@@ -1,0 +1,197 @@
+"""The report: its numbers are the model's, its text is safe, and it works in a browser."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from browser import Browser, available
+
+from conftest import ring
+from flgp import FLGPClassifier, FLGPRegressor
+from flgp.report import write_report
+from flgp.report.charts import Chart, spread, ticks
+from flgp.report.content import scaled_lift
+
+
+@pytest.fixture(scope="module")
+def regression():
+    X, angle = ring(900, noise=0.03)
+    y = np.where(np.arange(900) % 12 == 0, np.sin(angle), np.nan)
+    return FLGPRegressor(random_state=0, residual=None).fit(X, y), X, y
+
+
+@pytest.fixture(scope="module")
+def classes():
+    X, angle = ring(900, noise=0.03)
+    wide = np.column_stack([X, X @ np.array([[1.0, 0.5], [0.2, 1.0]])])
+    y = np.array(["</script><b>", "wes<t", "south"], dtype=object)[(angle / 2.1).astype(int)]
+    y[np.arange(900) % 12 != 0] = None
+    return FLGPClassifier(random_state=0).fit(wide, y), wide, y
+
+
+def embedded(path):
+    text = path.read_text(encoding="utf-8")
+    return text, json.loads(re.search(r'id="data">(.*?)</script>', text, re.S)[1])
+
+
+def values(text, dtype):
+    return np.frombuffer(base64.b64decode(text), dtype)
+
+
+def test_the_page_holds_the_models_numbers(regression, tmp_path):
+    model, X, y = regression
+    write_report(model, X, tmp_path / "r.html", y, target="height", title="A & B", notes=["a <note>"])
+    text, data = embedded(tmp_path / "r.html")
+    np.testing.assert_array_equal(values(data["prediction"], "<f4"), model.predict(X).astype("f4"))
+    np.testing.assert_allclose(
+        values(data["uncertainty"], "<f4"), model.predict(X, return_std=True)[1], rtol=1e-6
+    )
+    np.testing.assert_array_equal(values(data["label"], "<f4"), y.astype("f4"))
+    np.testing.assert_array_equal(values(data["row"], "<u4"), np.arange(900))
+    places = values(data["maps"][0]["points"], "<i2").reshape(-1, 3)[:, :2] / 30_000
+    middle = (
+        (places - places.mean(0)) * np.linalg.norm(X - X.mean(0)) / np.linalg.norm(places - places.mean(0))
+    )
+    np.testing.assert_allclose(middle, X - X.mean(0), atol=2e-3)
+    assert "A &amp; B" in text
+    assert "a &lt;note&gt;" in text
+    assert "Evidence against diffusion time" in text
+    assert "Reliability" in text
+    assert "which flatters it" in text
+    assert "http" not in text.replace("http-equiv", "")
+
+
+def test_the_pages_covariance_is_the_models(regression, tmp_path):
+    model, X, y = regression
+    write_report(model, X, tmp_path / "r.html", y)
+    _, data = embedded(tmp_path / "r.html")
+    lift = values(data["lift"], "<f4").reshape(data["s"], data["M"])
+    index = values(data["neighbor"], "<u2").reshape(900, data["r"])
+    z = values(data["z"], "<f4").reshape(900, data["r"])
+    features = np.einsum("nr,nrm->nm", z, lift[index])
+    exact = model.covariance(X)
+    assert np.abs(features @ features.T - exact).max() < 0.005 * exact.max()
+    assert scaled_lift(model)[1] > 0.999
+
+
+def test_new_points_do_not_claim_to_be_the_fitted_ones(regression, tmp_path):
+    model, _, _ = regression
+    X, angle = ring(200, seed=4)
+    write_report(model, X, tmp_path / "r.html", np.sin(angle))
+    assert "flatters" not in (tmp_path / "r.html").read_text()
+
+
+def test_names_of_classes_cannot_break_the_page(classes, tmp_path):
+    model, X, y = classes
+    write_report(model, X, tmp_path / "r.html", y, feature_names=["<i>", "b", "c", "d"], target="</script>")
+    text, data = embedded(tmp_path / "r.html")
+    assert data["classes"] == ["</script><b>", "south", "wes<t"]
+    assert text.count("</script>") == 2
+    assert "<i>" not in text.split("</style>")[1].split("viewer")[0].replace("&lt;i&gt;", "")
+    codes = values(data["label"], "<f4")
+    known = ~np.isnan(codes)
+    np.testing.assert_array_equal(model.classes_[codes[known].astype(int)], y[known].astype(str))
+    assert data["maps"][0]["label"] == "eigenmap"
+
+
+def test_many_points_are_sampled_and_it_says_so(regression, tmp_path):
+    model, X, y = regression
+    write_report(model, X, tmp_path / "r.html", y, max_points=300)
+    text, data = embedded(tmp_path / "r.html")
+    assert data["n"] == 300
+    assert "300 of the 900 points" in text
+    rows = values(data["row"], "<u4")
+    assert set(np.flatnonzero(~np.isnan(y))) <= set(rows.tolist())  # labelled ones are never left out
+    np.testing.assert_array_equal(values(data["prediction"], "<f4"), model.predict(X[rows]).astype("f4"))
+
+
+def test_a_report_without_labels_or_free_time(tmp_path):
+    X, angle = ring(200)
+    model = FLGPRegressor(diffusion_time=10.0, random_state=0, residual=None).fit(X, np.sin(angle))
+    write_report(model, X, tmp_path / "r.html")
+    text, data = embedded(tmp_path / "r.html")
+    assert data["label"] is None
+    assert "Evidence against" not in text
+    assert "Reliability" not in text
+
+
+def test_ticks_are_round_and_inside():
+    assert ticks(0.0, 1.0) == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1.0])
+    assert ticks(-3.0, 3.0) == pytest.approx([-2, 0, 2])
+    assert ticks(0.13, 0.14) == pytest.approx([0.13, 0.132, 0.134, 0.136, 0.138, 0.14])
+    low, high = spread(np.array([2.0, 2.0]))
+    assert low < 2 < high
+    chart = Chart((1.0, 1000.0), (0.0, 1.0), "a<b", "c", log_x=True)
+    chart.line(np.array([1.0, 1000.0]), np.array([0.0, 1.0]))
+    svg = chart.svg("t")
+    assert "a&lt;b" in svg
+    assert 'points="58.0,238.0 408.0,10.0"' in svg
+
+
+needs_browser = pytest.mark.skipif(not available(), reason="no chromium and chromedriver")
+
+
+@pytest.fixture
+def browser(tmp_path):
+    made = Browser(tmp_path / "profile")
+    yield made
+    made.close()
+
+
+@needs_browser
+def test_the_report_works_in_a_browser(regression, browser, tmp_path):
+    model, X, y = regression
+    write_report(model, X, tmp_path / "r.html", y)
+    browser.open(tmp_path / "r.html")
+    assert browser.run("return document.title") == "Heat-kernel Gaussian process"
+    before = browser.run("return document.getElementById('view').toDataURL()")
+    assert browser.run("return window.flgpReport.state.color") == "prediction"
+    # A click on a point shows the covariance from it, as the model knows it.
+    x, at_y = browser.run(
+        "const b = document.getElementById('view').getBoundingClientRect(), v = window.flgpReport.screen,"
+        "k = document.getElementById('view').width / b.width; return [b.x + v[10] / k, b.y + v[11] / k]"
+    )
+    browser.click(x, at_y)
+    chosen = browser.run("return window.flgpReport.state.selected")
+    assert chosen >= 0
+    assert browser.run("return window.flgpReport.state.color") == "covariance"
+    assert f"row {chosen} " in browser.run("return document.getElementById('chosen').textContent")
+    shown = browser.run(
+        "return Array.from(window.flgpReport.covarianceFrom(window.flgpReport.state.selected))"
+    )
+    exact = model.covariance(X, X[chosen : chosen + 1])[:, 0]
+    np.testing.assert_allclose(shown, exact, atol=0.005 * exact.max())
+    browser.run("window.flgpReport.draw()")
+    after = browser.run("return document.getElementById('view').toDataURL()")
+    assert after != before
+    # The view moves, the theme changes, and the page had nothing to complain about.
+    browser.drag(x, at_y, 60, 20)
+    assert browser.run("return window.flgpReport.state.x") != 0
+    browser.run("document.getElementById('theme').click()")
+    assert browser.run("return document.documentElement.dataset.theme") in ("light", "dark")
+    wide = "return document.documentElement.scrollWidth <= window.innerWidth"
+    assert browser.run(wide)
+    assert browser.log() == []
+
+
+@needs_browser
+def test_the_report_fits_a_phone(classes, tmp_path):
+    model, X, y = classes
+    write_report(model, X, tmp_path / "r.html", y, title="A" * 80, feature_names=["a" * 90, "b", "c", "d"])
+    phone = Browser(tmp_path / "profile", 500, 800, dark=True)
+    try:
+        phone.open(tmp_path / "r.html")
+        assert phone.run("return document.documentElement.scrollWidth <= window.innerWidth")
+        dark = phone.run("return getComputedStyle(document.body).backgroundColor")
+        assert dark == "rgb(18, 22, 28)"
+        assert phone.log() == []
+    finally:
+        phone.close()
