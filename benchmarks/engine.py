@@ -1,6 +1,6 @@
 """The engine's bars, measured: python benchmarks/engine.py [circles] [spiral] [mnist] [speed] [--seeds 10].
 
-MNIST needs FLGP_MNIST_DIR. Times are ratios to a KD-tree query of the same points in the same run, alternating.
+MNIST needs FLGP_MNIST_DIR. Times are ratios to a KD-tree query of the same points, alternating in one run.
 """
 
 import argparse
