@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from .estimators import FLGPClassifier, FLGPRegressor, HeatKernelFeatures
+from .intrinsic_dimension import estimate_intrinsic_dimension
 
 if TYPE_CHECKING:
     from .io import ModelFileError, load, save
@@ -15,6 +16,7 @@ __all__ = [
     "HeatKernelFeatures",
     "ModelFileError",
     "__version__",
+    "estimate_intrinsic_dimension",
     "load",
     "save",
 ]

@@ -21,6 +21,7 @@ class Rows:
     z: Array  # (b, r)
     closeness: Array  # (b,) 1 on the cloud, falling to 0 far away
     points: Array | None = field(default=None, kw_only=True)  # (b, p), if known, for a residual
+    block: NeighborBlock | None = field(default=None, kw_only=True)  # what other bandwidths need
 
     def combine(self, values: Array) -> Array:
         """Σ_j z_j values_j: values at the anchors (s,) or (s, k) → (b,) or (b, k)."""
@@ -56,7 +57,7 @@ class FeatureMap:
 
     def rows_of(self, block: NeighborBlock) -> Rows:
         """Transition rows of points whose neighbours are known."""
-        return Rows(block.index, self.transition.rows(block), self._closeness(block))
+        return Rows(block.index, self.transition.rows(block), self._closeness(block), block=block)
 
     def features(self, rows: Rows) -> Array:
         """φ, shape (b, M); without the factor for distance from the cloud."""

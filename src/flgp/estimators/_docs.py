@@ -35,6 +35,17 @@ SHARED_PARAMETERS = """n_anchors : int or "auto"
     verbose : int
         Above 0: a line for each stage on standard error."""
 
+POSTERIOR_PARAMETERS = """hyperparameters : {{"optimize", "integrate", "fixed"}}
+        t, a² and the likelihood's own parameters (for SE weights also the bandwidth) at their most probable
+        values, integrated out by a small quadrature around those, or all given.
+    time_prior : {{"graph", "paper", "flat"}} or Prior
+        Prior of t: the R package's (uniform in log t above two graph steps), the paper's, uniform in log t,
+        or one of `flgp.inference.priors`.
+    intrinsic_dimension : float, optional
+        d of the paper's prior. None: `estimate_intrinsic_dimension`.
+    n_chains, n_draws, n_warmup : int
+        Markov chains of inference="gibbs", draws kept of each, and steps before the first of them."""
+
 SHARED_ATTRIBUTES = """anchors_ : array of shape (s, p)
     eigenvalues_ : array of shape (M,)
         λ_i of the graph Laplacian.
@@ -48,7 +59,11 @@ SHARED_ATTRIBUTES = """anchors_ : array of shape (s, p)
         many to hold or are on a cluster: `predict` reads them again.
     log_marginal_likelihood_value_ : float
     optimizer_result_ : OptimizeResult, or list of them
-        Names, theta (logarithms), gradient, bounds and which of them were reached."""
+        Names, theta (logarithms), gradient, bounds and which of them were reached.
+    hyperparameter_posterior_ : HyperparameterPosterior, or list of them
+        With hyperparameters="integrate": nodes, weights, mean, sd, quantiles, `table()` and `plot()`.
+    chains_ : Chains, or list of them
+        With inference="gibbs": draws, R-hat, effective sample sizes, `to_arviz()`."""
 
 C = TypeVar("C", bound=type)
 
@@ -56,7 +71,7 @@ C = TypeVar("C", bound=type)
 def documented(cls: C) -> C:
     """Put the shared texts into a class's docstring."""
     if cls.__doc__ is not None:  # python -OO strips docstrings
-        shared = SHARED_PARAMETERS.replace("{{", "{").replace("}}", "}")
-        text = cls.__doc__.replace("{shared}", shared).replace("{attributes}", SHARED_ATTRIBUTES)
+        text = cls.__doc__.replace("{shared}", SHARED_PARAMETERS).replace("{posterior}", POSTERIOR_PARAMETERS)
+        text = text.replace("{attributes}", SHARED_ATTRIBUTES)
         cls.__doc__ = text.replace("{{", "{").replace("}}", "}")
     return cls

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,49 +15,42 @@ from .._typing import Array, IntArray, RowLike
 from ..blocks import map_rows
 from ..feature_map import FeatureMap, Rows
 from ..graph import NeighborBlock
+from ..inference.draws import ChainSettings
 from ..inference.hyper import AMPLITUDE, TIME
-from ..inference.latent import LatentField
+from ..inference.integration import Layer, hyperparameter_posterior, integrate_layers
 from ..inference.learning import Head, Learned, Settings, Task, learn
+from ..inference.priors import TIME_PRIORS, Prior
+from ..inference.quantile import mixture_quantile
+from ..intrinsic_dimension import estimate_intrinsic_dimension
+from ..likelihoods import Gaussian
 from ..residual.field import JointField
-from ..residual.learning import JointInference
 from ..sources import is_distributed
 from ._base import HeatKernelEstimator, labeled_rows, scalar_or_array
-from ._residual import joint_field
-from ._validation import check_choice
+from ._component import (
+    Component,
+    gaussian_component,
+    integrated_components,
+    sampled_component,
+    weighted_points,
+)
+from ._validation import check_choice, check_count, check_positive
 
-INFERENCES = ("auto", "laplace", "ep")
-
-
-@dataclass(frozen=True)
-class Component:
-    """One posterior of one latent function; several with weights make a mixture."""
-
-    weight: float
-    field: LatentField | JointField
-    likelihood: Any  # Likelihood, or Categorical
-    prior_weights: Array  # d (M,)
-
-
-def gaussian_component(feature_map: FeatureMap, head: Head) -> Component:
-    """The posterior of a head with one latent function."""
-    fit, task = head.fit, head.task
-    d = head.evidence.weights(fit.values)
-    field = LatentField.of(
-        feature_map.spectrum.lift,
-        fit.evaluation.posterior,
-        d,
-        task.offset,
-        task.intercept_variance is not None,
-    )
-    inference = head.evidence.inference
-    whole = joint_field(field, head, inference) if isinstance(inference, JointInference) else field
-    return Component(1.0, whole, fit.likelihood, d[: len(feature_map.eigenvalues)])
+INFERENCES = ("auto", "laplace", "ep", "gibbs")
+HYPERPARAMETERS = ("optimize", "integrate", "fixed")
+# Rows that an unknown intrinsic dimension is estimated from.
+_DIMENSION_ROWS = 20_000
 
 
 class LatentEstimator(HeatKernelEstimator):
     """Fits one or several latent functions on one graph."""
 
     inference: str
+    hyperparameters: str = "optimize"
+    time_prior: str | Prior = "graph"
+    intrinsic_dimension: float | None = None
+    n_chains: int = 4
+    n_draws: int = 500
+    n_warmup: int = 250
     log_marginal_likelihood_value_: float
     optimizer_result_: OptimizeResult | list[OptimizeResult]
 
@@ -66,23 +58,33 @@ class LatentEstimator(HeatKernelEstimator):
 
     def _fit_tasks(self, rows: RowLike, labeled: IntArray, tasks: Sequence[Task], fixed: dict) -> None:
         """The one fit: graph, bandwidth, hyperparameters, posterior of every task."""
+        given = {TIME: self.diffusion_time, AMPLITUDE: self.amplitude, **fixed}
+        if self.hyperparameters == "fixed":
+            self._check_all_given(given, tasks)
         graph = self._build_graph(rows)
         neighbors = graph.find(labeled_rows(rows, labeled))
-        given = {TIME: self.diffusion_time, AMPLITUDE: self.amplitude, **fixed}
         settings = Settings(
             n_eigenpairs=self._n_eigenpairs(len(graph.anchors), len(labeled)),
             kernel=self._spectral_kernel(),
             bandwidth=self.bandwidth,
             fixed={name: float(value) for name, value in given.items() if value is not None},
-            inference=self.inference,
+            inference="auto" if self.inference == "gibbs" else self.inference,
             n_threads=self._n_threads,
+            time_prior=self.time_prior,
+            dimension=self._dimension(rows),
             **self._eigenfeatures(),
         )
         with stage(f"spectrum and evidence for {len(labeled):,} labels", self.verbose):
             learned = learn(graph, neighbors, tasks, settings)
             heads = self._refined(learned, neighbors, rows, labeled)
         self._heads_ = heads
-        self._mixtures_ = self._posteriors(learned.feature_map, heads)
+        layers: list[Layer] = []
+        if self.hyperparameters == "integrate":
+            with stage("integration over the hyperparameters", self.verbose):
+                layers = integrate_layers(learned, heads, graph, neighbors, tasks, settings)
+            tables = [hyperparameter_posterior(layers, i) for i in range(len(heads))]
+            self.hyperparameter_posterior_ = tables[0] if len(tables) == 1 else tables
+        self._mixtures_ = self._posteriors(learned.feature_map, heads, layers)
         self.bandwidth_trace_ = learned.bandwidth_trace
         self.diffusion_time_ = scalar_or_array([head.fit.values[TIME] for head in heads])
         self.amplitude_ = scalar_or_array([head.fit.values[AMPLITUDE] for head in heads])
@@ -104,9 +106,54 @@ class LatentEstimator(HeatKernelEstimator):
         """The heads, after whatever a subclass adds to the model."""
         return learned.heads
 
-    def _posteriors(self, feature_map: FeatureMap, heads: Sequence[Head]) -> list[list[Component]]:
-        """The posterior of each latent function: one component, at the best hyperparameters."""
+    def _posteriors(
+        self, feature_map: FeatureMap, heads: Sequence[Head], layers: Sequence[Layer]
+    ) -> list[list[Component]]:
+        """The posterior of each latent function, at the best hyperparameters or over `layers` of them."""
+        if self.inference == "gibbs" and not all(isinstance(h.task.likelihood, Gaussian) for h in heads):
+            with stage("Markov chains", self.verbose):
+                return self._sampled(feature_map, heads, layers)
+        if layers:
+            return [integrated_components(layers, i, feature_map) for i in range(len(heads))]
         return [[gaussian_component(feature_map, head)] for head in heads]
+
+    def _sampled(
+        self, feature_map: FeatureMap, heads: Sequence[Head], layers: Sequence[Layer]
+    ) -> list[list[Component]]:
+        """Chains for every latent function; a bandwidth that was searched stays at its best value."""
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        mixtures, chains = [], []
+        for i, head in enumerate(heads):
+            points = weighted_points(feature_map, head, i, layers)
+            component, runs = sampled_component(feature_map, points, self._chain_settings(), seed + i)
+            mixtures.append([component])
+            chains.append(runs[0] if len(runs) == 1 else runs)
+        self.chains_ = chains[0] if len(chains) == 1 else chains
+        return mixtures
+
+    def _chain_settings(self) -> ChainSettings:
+        return ChainSettings(int(self.n_chains), int(self.n_draws), int(self.n_warmup))
+
+    def _dimension(self, rows: RowLike) -> float | None:
+        """The intrinsic dimension, where the prior of t asks for it."""
+        if self.time_prior != "paper" or self.intrinsic_dimension is not None:
+            return self.intrinsic_dimension
+        n = rows.shape[0]
+        chosen = np.unique(np.linspace(0, n - 1, min(n, _DIMENSION_ROWS)).astype(int))
+        self.intrinsic_dimension_ = estimate_intrinsic_dimension(labeled_rows(rows, chosen))
+        return self.intrinsic_dimension_
+
+    def _check_all_given(self, given: dict[str, Any], tasks: Sequence[Task]) -> None:
+        """Refuse hyperparameters="fixed" while something is left to learn."""
+        missing = [name for name, value in given.items() if value is None]
+        if self.base_kernel == "se" and self.bandwidth is None:
+            missing.append("bandwidth")
+        missing += [name for name in tasks[0].likelihood.free_parameters if given.get(name) is None]
+        if missing:
+            raise ValueError(
+                f"hyperparameters='fixed', but {', '.join(missing)} has no value. Set it (the "
+                "likelihood's own parameters in an instance of the likelihood), or use 'optimize'."
+            )
 
     def _transduce(self, feature_map: FeatureMap, X: RowLike) -> Array:
         """Predictions of the fitted rows, from the neighbours that are still at hand."""
@@ -123,6 +170,13 @@ class LatentEstimator(HeatKernelEstimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_choice("inference", self.inference, INFERENCES)
+        check_choice("hyperparameters", self.hyperparameters, HYPERPARAMETERS)
+        if isinstance(self.time_prior, str):
+            check_choice("time_prior", self.time_prior, TIME_PRIORS)
+        check_positive("intrinsic_dimension", self.intrinsic_dimension)
+        check_count("n_chains", self.n_chains)
+        check_count("n_draws", self.n_draws, minimum=4)
+        check_count("n_warmup", self.n_warmup, minimum=0)
 
     # -- posterior of f --------------------------------------------------------------------------------
 
@@ -154,6 +208,32 @@ class LatentEstimator(HeatKernelEstimator):
             return tuple(self._columns([part[i] for part in parts]) for i in (0, 1))  # type: ignore[return-value]
 
         return self._map_blocks(self._validated(X, reset=False), both)
+
+    def latent_interval(self, X: Any, coverage: float = 0.9) -> Array:
+        """Central interval that holds the latent function f with the given posterior probability.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        coverage : float in (0, 1)
+
+        Returns
+        -------
+        array of shape (n, 2), or (n, 2, k) for k latent functions: lower and upper ends
+        """
+        check_is_fitted(self)
+        if not 0 < coverage < 1:
+            raise ValueError(f"coverage={coverage!r} must be between 0 and 1.")
+        levels = (0.5 - coverage / 2, 0.5 + coverage / 2)
+
+        def ends(rows: Rows) -> Array:
+            parts = []
+            for mixture in self._mixtures_:
+                nodes = [(part.weight, *part.latent_spread(rows)) for part in mixture]
+                parts.append(np.stack([mixture_quantile(nodes, level) for level in levels], axis=1))
+            return parts[0] if len(parts) == 1 else np.stack(parts, axis=2)
+
+        return self._map_blocks(self._validated(X, reset=False), ends)
 
     def sample_f(self, X: Any, n_samples: int = 1, random_state: Any = 0, prior: bool = False) -> Array:
         """Joint draws of the latent function(s) at any points, O(M) each.

@@ -52,7 +52,8 @@ class LocalResidual:
         names = getattr(self, "feature_names_in_", None)
         columns = choose_columns(self.residual_columns, rows.shape[1], names)
         elsewhere = is_streamed(rows) or is_distributed(rows)
-        if self.residual == "local" or (self.residual == "auto" and not elsewhere):
+        wanted = self.residual == "auto" and not elsewhere and self.hyperparameters != "fixed"
+        if self.residual == "local" or wanted:
             options = ResidualOptions(
                 self.residual_kernel,
                 int(self.n_residual_neighbors),

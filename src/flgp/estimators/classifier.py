@@ -14,15 +14,17 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._typing import Array, BoolArray, IntArray
 from ..feature_map import FeatureMap, Rows
-from ..inference.latent import SoftmaxField
+from ..inference.integration import Layer
 from ..inference.learning import Head, Task
+from ..inference.priors import Prior
 from ..likelihoods import Bernoulli, Categorical, Observations
 from ..sources import local_labels
+from ._component import Component, softmax_components, weighted_points
 from ._docs import documented
-from ._latent import Component, LatentEstimator
+from ._latent import LatentEstimator
 from ._validation import check_choice, check_weights, is_missing_label
 
-MULTI_CLASS = ("one_vs_rest", "softmax")
+MULTI_CLASS = ("auto", "one_vs_rest", "softmax")
 
 
 @documented
@@ -34,14 +36,15 @@ class FLGPClassifier(ClassifierMixin, LatentEstimator):
     Parameters
     ----------
     {shared}
-    multi_class : {{"one_vs_rest", "softmax"}}
+    multi_class : {{"auto", "one_vs_rest", "softmax"}}
         How more than two classes are modelled: a latent function for each, independent (the paper's), or
-        coupled.
+        coupled. "auto": one_vs_rest, which is the better calibrated one (see the page on calibration).
     unlabeled : int or str, default -1
         The label that means "unlabelled".
-    inference : {{"auto", "laplace", "ep"}}
-        How the posterior is approximated. "auto": expectation propagation for binary and one-vs-rest,
-        Laplace for softmax.
+    inference : {{"auto", "laplace", "ep", "gibbs"}}
+        How the posterior is found. "auto": expectation propagation for binary and one-vs-rest, Laplace
+        for softmax. "gibbs": Pólya-Gamma Markov chains at the learned hyperparameters (`flgp[mcmc]`).
+    {posterior}
 
     Attributes
     ----------
@@ -76,9 +79,15 @@ class FLGPClassifier(ClassifierMixin, LatentEstimator):
         nu: float = 1.5,
         diffusion_time: float | None = None,
         amplitude: float | None = None,
-        multi_class: str = "one_vs_rest",
+        multi_class: str = "auto",
         unlabeled: Any = -1,
         inference: str = "auto",
+        hyperparameters: str = "optimize",
+        time_prior: str | Prior = "graph",
+        intrinsic_dimension: float | None = None,
+        n_chains: int = 4,
+        n_draws: int = 500,
+        n_warmup: int = 250,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -102,6 +111,12 @@ class FLGPClassifier(ClassifierMixin, LatentEstimator):
         self.multi_class = multi_class
         self.unlabeled = unlabeled
         self.inference = inference
+        self.hyperparameters = hyperparameters
+        self.time_prior = time_prior
+        self.intrinsic_dimension = intrinsic_dimension
+        self.n_chains = n_chains
+        self.n_draws = n_draws
+        self.n_warmup = n_warmup
 
     def fit(self, X: Any, y: Any, X_unlabeled: Any = None, *, sample_weight: Any = None) -> Self:
         """Learn the manifold from all rows and the classes from the labelled ones.
@@ -172,14 +187,19 @@ class FLGPClassifier(ClassifierMixin, LatentEstimator):
             for k in wanted
         ]
 
-    def _posteriors(self, feature_map: FeatureMap, heads: Sequence[Head]) -> list[list[Component]]:
+    def _posteriors(
+        self, feature_map: FeatureMap, heads: Sequence[Head], layers: Sequence[Layer]
+    ) -> list[list[Component]]:
         self._joint_ = None
         if not isinstance(heads[0].task.likelihood, Categorical):
-            return super()._posteriors(feature_map, heads)
-        (head,) = heads
-        d = head.evidence.weights(head.fit.values)
-        self._joint_ = SoftmaxField.of(feature_map.spectrum.lift, head.fit.evaluation.posterior, d)
-        return [[Component(1.0, field, head.fit.likelihood, d)] for field in self._joint_.fields]
+            return super()._posteriors(feature_map, heads, layers)
+        chains = self._chain_settings() if self.inference == "gibbs" else None
+        seed = int(check_random_state(self.random_state).randint(2**31)) if chains is not None else 0
+        points = weighted_points(feature_map, heads[0], 0, layers)
+        self._joint_, mixtures, runs = softmax_components(feature_map, points, chains, seed)
+        if runs:
+            self.chains_ = runs[0] if len(runs) == 1 else runs
+        return mixtures
 
     # -- prediction ------------------------------------------------------------------------------------
 
@@ -207,8 +227,7 @@ class FLGPClassifier(ClassifierMixin, LatentEstimator):
         for mixture in self._mixtures_:
             column = np.zeros(len(rows.closeness))
             for part in mixture:
-                latent = part.field.means(rows), part.field.variances(rows)
-                column += part.weight * part.likelihood.predictive_mean(*latent)
+                column += part.weight * part.predictive_mean(rows)
             columns.append(column)
         if count == 2:
             return np.stack([1.0 - columns[0], columns[0]], axis=1)

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import Array
 from ..feature_map import Rows
 from ..inference.learning import Task
+from ..inference.priors import Prior
 from ..inference.quantile import predictive_quantile
 from ..likelihoods import Gaussian, Likelihood, Observations, get_likelihood
 from ..sources import local_labels
@@ -40,11 +41,13 @@ class FLGPRegressor(RegressorMixin, LocalResidual, LatentEstimator):
     likelihood : str or Likelihood, default "gaussian"
         "gaussian", "poisson", "negative_binomial", "binomial", "gamma", "exponential", "student_t",
         "bernoulli", "probit", or an instance from `flgp.likelihoods` (or your own).
-    inference : {{"auto", "laplace", "ep"}}
-        How a non-Gaussian posterior is approximated. "auto": expectation propagation for binary targets,
-        Laplace for the others. The Gaussian likelihood is always exact.
+    inference : {{"auto", "laplace", "ep", "gibbs"}}
+        How a non-Gaussian posterior is found. "auto": expectation propagation for binary targets, Laplace
+        for the others. "gibbs": Markov chains at the learned hyperparameters. The Gaussian likelihood is
+        always exact.
     mean : {{"constant", "zero"}}
         Prior mean of f. "constant": learned, so that regions without labels fall back to the data's mean.
+    {posterior}
     residual : {{"auto", "local"}} or None
         A short-range part u in y = h + u + noise: a Gaussian process of the Euclidean distance, by nearest
         neighbours (Vecchia). "local": always, "auto": if the evidence asks for it. None: the paper's model, h
@@ -106,6 +109,12 @@ class FLGPRegressor(RegressorMixin, LocalResidual, LatentEstimator):
         n_residual_neighbors: int = 30,
         residual_kernel: str = "auto",
         residual_columns: Any = None,
+        hyperparameters: str = "optimize",
+        time_prior: str | Prior = "graph",
+        intrinsic_dimension: float | None = None,
+        n_chains: int = 4,
+        n_draws: int = 500,
+        n_warmup: int = 250,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -129,6 +138,12 @@ class FLGPRegressor(RegressorMixin, LocalResidual, LatentEstimator):
         self.noise_variance = noise_variance
         self.likelihood = likelihood
         self.inference = inference
+        self.hyperparameters = hyperparameters
+        self.time_prior = time_prior
+        self.intrinsic_dimension = intrinsic_dimension
+        self.n_chains = n_chains
+        self.n_draws = n_draws
+        self.n_warmup = n_warmup
         self.mean = mean
         self.residual = residual
         self.n_residual_neighbors = n_residual_neighbors
@@ -288,20 +303,16 @@ class FLGPRegressor(RegressorMixin, LocalResidual, LatentEstimator):
     def _predictive_mean(self, mixture: list[Component], rows: Rows) -> Array:
         total = np.zeros(len(rows.closeness))
         for part in mixture:
-            mean = part.field.means(rows)
-            if not isinstance(part.likelihood, Gaussian):  # there E y = E f, and no variance is needed
-                mean = part.likelihood.predictive_mean(mean, part.field.variances(rows))
-            total += part.weight * mean
+            total += part.weight * part.predictive_mean(rows)
         return total
 
     def _moments(self, mixture: list[Component], rows: Rows) -> tuple[Array, Array]:
         """Mean and variance of y, (b,) each."""
         first, second = np.zeros(len(rows.closeness)), np.zeros(len(rows.closeness))
         for part in mixture:
-            latent = part.field.means(rows), part.field.variances(rows)
-            mean = part.likelihood.predictive_mean(*latent)
+            mean, variance = part.predictive_moments(rows)
             first += part.weight * mean
-            second += part.weight * (part.likelihood.predictive_variance(*latent) + mean**2)
+            second += part.weight * (variance + mean**2)
         return first, np.maximum(second - first**2, 0.0)
 
     def _covariances(self, X: Array) -> Array:
@@ -354,7 +365,7 @@ class FLGPRegressor(RegressorMixin, LocalResidual, LatentEstimator):
         if len(mixture) == 1 and isinstance(mixture[0].likelihood, Gaussian):
             mean, variance = self._moments(mixture, rows)
             return mean + ndtri(level) * np.sqrt(variance)
-        latent = [(part.field.means(rows), part.field.variances(rows)) for part in mixture]
+        latent = [part.latent_nodes(rows) for part in mixture]
         parts = [(part.weight, part.likelihood) for part in mixture]
         return predictive_quantile(parts, latent, level)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
@@ -92,16 +93,14 @@ class SoftmaxField:
     The predictive integral over C dimensions is the average over the draws, O(rCS) for each point.
     """
 
-    fields: list[LatentField]
+    fields: list[Any]  # LatentField, or another with its interface
     draws_at_anchors: Array  # (s, C·S)
 
     @classmethod
     def of(cls, lift: Array, posterior: SoftmaxPosterior, d: Array) -> SoftmaxField:
         """Field of the softmax posterior."""
         fields = [LatentField.of(lift, marginal, d, 0.0, False) for marginal in posterior.marginals]
-        S, C, M = posterior.draws.shape
-        at_anchors = lift @ posterior.draws.transpose(2, 1, 0).reshape(M, C * S)
-        return cls(fields, at_anchors)
+        return cls(fields, draws_at_anchors(lift, posterior.draws))
 
     def draws(self, rows: Rows) -> Array:
         """Joint draws of f at the rows, (b, C, S); off the cloud the missing variance is added as noise.
@@ -119,6 +118,12 @@ class SoftmaxField:
     def probabilities(self, rows: Rows) -> Array:
         """E softmax(f), (b, C)."""
         return softmax(self.draws(rows), axis=1).mean(axis=2)
+
+
+def draws_at_anchors(lift: Array, draws: Array) -> Array:
+    """Joint draws of the weights of C functions, (S, C, M), as values at the anchors (s, C·S)."""
+    S, C, M = draws.shape
+    return lift @ draws.transpose(2, 1, 0).reshape(M, C * S)
 
 
 def prior_covariance(feature_map: FeatureMap, d: Array, rows: Rows, others: Rows | None) -> Array:

@@ -29,7 +29,7 @@ from .hyper import (
     time_bounds,
 )
 from .laplace import LaplaceInference
-from .priors import GraphTime, HalfNormal, InverseGamma, LogNormal, Prior
+from .priors import HalfNormal, InverseGamma, LogNormal, Prior, time_prior
 from .softmax import SoftmaxLaplace
 
 # Bandwidths are searched as c in 4ε² = c · mean d², the paper's grid, then refined around the best.
@@ -60,6 +60,8 @@ class Settings:
     fixed: Mapping[str, float] = field(default_factory=dict)  # hyperparameters that are given
     inference: str = "auto"
     n_threads: int = 1
+    time_prior: str | Prior = "graph"
+    dimension: float | None = None  # d of the paper's prior
     bandwidths: Array = field(default_factory=lambda: BANDWIDTH_GRID)  # c, where ε is searched
     fit_map: Callable[..., FeatureMap] = fit_feature_map  # who supplies the eigenfeatures
 
@@ -100,7 +102,7 @@ def learn(graph: NeighborGraph, labeled: NeighborBlock, tasks: Sequence[Task], s
     settings : Settings
     """
     if graph.local or settings.bandwidth is not None:
-        return _learn_at(graph, labeled, tasks, settings, None if graph.local else settings.bandwidth)
+        return learn_at(graph, labeled, tasks, settings, None if graph.local else settings.bandwidth)
     sample = _search_blocks(graph)
     trace: list[tuple[float, float]] = []
     warm: list[Array] | None = None
@@ -109,7 +111,7 @@ def learn(graph: NeighborGraph, labeled: NeighborBlock, tasks: Sequence[Task], s
     def attempt(c: float) -> None:
         nonlocal best, warm
         epsilon = float(np.sqrt(c * graph.mean_sqdist) / 2.0)
-        found = _learn_at(graph, labeled, tasks, settings, epsilon, sample, warm)
+        found = learn_at(graph, labeled, tasks, settings, epsilon, sample, warm)
         warm = [head.fit.theta for head in found.heads]
         trace.append((epsilon, found.log_posterior))
         if best is None or found.log_posterior > best[1]:
@@ -125,7 +127,7 @@ def learn(graph: NeighborGraph, labeled: NeighborBlock, tasks: Sequence[Task], s
         attempt(center / step)
     assert best is not None
     epsilon = float(np.sqrt(best[0] * graph.mean_sqdist) / 2.0)
-    final = _learn_at(graph, labeled, tasks, settings, epsilon)
+    final = learn_at(graph, labeled, tasks, settings, epsilon)
     return Learned(final.feature_map, final.heads, trace)
 
 
@@ -144,7 +146,7 @@ class _Thin:
         return block.thinned(self.stride, -start % self.stride)
 
 
-def _learn_at(
+def learn_at(
     graph: NeighborGraph,
     labeled: NeighborBlock,
     tasks: Sequence[Task],
@@ -173,7 +175,7 @@ def fit_task(
     if task.intercept_variance is not None:
         features = np.column_stack([features, np.ones(len(features))])
     inference = make_inference(settings.inference, features, task)
-    space = hyper_space(task, eigenvalues, settings.fixed)
+    space = hyper_space(task, eigenvalues, settings)
     evidence = Evidence(
         inference, eigenvalues, settings.kernel, task.likelihood, space, task.intercept_variance
     )
@@ -193,29 +195,26 @@ def make_inference(name: str, features: Array, task: Task) -> Inference:
     return kind(features, task.obs, task.offset)
 
 
-def hyper_space(task: Task, eigenvalues: Array, given: Mapping[str, float]) -> HyperSpace:
-    """Names, bounds and priors of a head's hyperparameters.
-
-    Priors: t as in the R package (uniform in log t above two graph steps); the signal's standard deviation
-    half-normal with a scale of ten times the data's own on the link scale; noise inverse-gamma(0.1, 1e-3)
-    in units of the data's variance; other parameters log-normal about their starting values.
-    """
+def hyper_space(task: Task, eigenvalues: Array, settings: Settings) -> HyperSpace:
+    """Names, bounds and priors of a head's hyperparameters; see `priors` for what they are."""
     likelihood, obs = task.likelihood, task.obs
     scale = likelihood.latent_scale(obs)
     initial = likelihood.initial_parameters(obs)
     own = likelihood.parameter_names
     set_already = {name: float(value) for name in own if (value := getattr(likelihood, name)) is not None}
-    priors: dict[str, Prior] = {TIME: GraphTime(), AMPLITUDE: HalfNormal(10.0 * scale)}
+    of_time = time_prior(settings.time_prior, eigenvalues, settings.dimension)
+    priors: dict[str, Prior] = {TIME: of_time, AMPLITUDE: HalfNormal(10.0 * scale)}
     for name in own:
         if name == "noise_variance":
             priors[name] = InverseGamma(0.1, 1e-3 * scale**2)
         else:
             priors[name] = LogNormal(initial[name], 2.0)
+    shortest, longest = time_bounds(eigenvalues)
     return HyperSpace(
         names=(TIME, AMPLITUDE, *own),
-        fixed={**{k: v for k, v in given.items() if k in (TIME, AMPLITUDE, *own)}, **set_already},
+        fixed={**{k: v for k, v in settings.fixed.items() if k in (TIME, AMPLITUDE, *own)}, **set_already},
         bounds={
-            TIME: time_bounds(eigenvalues),
+            TIME: (shortest, min(longest, getattr(of_time, "upper", longest))),
             AMPLITUDE: (1e-6 * scale**2, 1e6 * scale**2),
             **likelihood.parameter_bounds(obs),
         },

@@ -1,5 +1,10 @@
 """Priors of the hyperparameters, all as densities of the logarithm of the parameter.
 
+Defaults: t as in the R package, uniform in log t above two graph steps (`GraphTime`), or the paper's
+(`PaperTime`), or uniform in log t (`Flat`); the signal's standard deviation half-normal with ten times the
+data's own on the link scale, one rule for all data (`HalfNormal`); noise inverse-gamma(0.1, 1e-3) in units
+of the data's variance (`InverseGamma`); other parameters log-normal about their starting values.
+
 Each is called with x = log(value) and returns the log-density of x, up to a constant, and its slope.
 The Jacobian of the logarithm is included, so the mode does not depend on how the search is scaled.
 """
@@ -10,6 +15,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+
+from .._typing import Array
 
 
 class Prior(Protocol):
@@ -81,3 +88,65 @@ class GraphTime:
         """Log π(x) and its slope."""
         barrier = np.exp(np.clip(-self.q * (x - np.log(self.tau)), -600.0, 600.0))
         return (1.0 - self.p) * x - barrier, 1.0 - self.p + self.q * barrier
+
+
+@dataclass(frozen=True)
+class PaperTime:
+    """The paper's prior, π(τ) ∝ τ^(-a0) exp(-τ^(-d/2) log^(1+d/2)(1/τ)) on manifold time τ in (0, 1).
+
+    Graph steps t are mapped to τ = λ₁ t: the time in which the slowest eigenfunction that moves at all falls
+    by 1/e is the unit, whatever the graph. Above `upper`, where τ = 1, the prior is zero; the search is
+    bounded there. The density is that of log t, Jacobian included.
+
+    Parameters
+    ----------
+    dimension : float
+        d, the intrinsic dimension of the manifold.
+    slowest : float
+        λ₁, the first eigenvalue of the graph Laplacian that is not zero.
+    power : float
+        a0.
+    """
+
+    dimension: float
+    slowest: float
+    power: float = 1.0
+
+    @property
+    def upper(self) -> float:
+        """The largest t with a positive density."""
+        return 1.0 / self.slowest
+
+    def __call__(self, x: float) -> tuple[float, float]:
+        """Log π(x) and its slope; with L = log(1/τ) the exponent is -e^(dL/2) L^(1+d/2)."""
+        half = 0.5 * self.dimension
+        L = max(-(x + np.log(self.slowest)), 0.0)
+        # Capped where the density is zero to any precision, so that a search can find its way back.
+        growth = np.exp(min(half * L, 200.0))
+        exponent = growth * L ** (1.0 + half)
+        slope = half * exponent + (1.0 + half) * growth * L**half
+        return -(1.0 - self.power) * L - exponent, 1.0 - self.power + slope
+
+
+TIME_PRIORS = ("graph", "paper", "flat")
+
+
+def time_prior(choice: str | Prior, eigenvalues: Array, dimension: float | None) -> Prior:
+    """The prior of t for a graph with these eigenvalues (M,).
+
+    Parameters
+    ----------
+    choice : {"graph", "paper", "flat"} or Prior
+    eigenvalues : array of shape (M,)
+    dimension : float or None
+        Needed for "paper".
+    """
+    if not isinstance(choice, str):
+        return choice
+    if choice == "graph":
+        return GraphTime()
+    moving = eigenvalues[eigenvalues > 1e-12]
+    if choice == "flat" or len(moving) == 0:
+        return Flat()
+    assert dimension is not None
+    return PaperTime(float(dimension), float(moving.min()))

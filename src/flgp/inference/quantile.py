@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
 from .._typing import Array
 from ..likelihoods import Likelihood
 
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
-_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 _MAX_STEPS = 200
 
 
@@ -22,20 +21,22 @@ def predictive_quantile(
     Parameters
     ----------
     parts : (weight, likelihood) of each component
-    latent : (mean, variance) of f under each component, arrays (b,)
+    latent : values (k, b) of f and their shares (k,), which stand for its marginals, under each component
     level : float in (0, 1)
     """
     discrete = parts[0][1].discrete
 
     def probability(y: Array) -> Array:
         total = np.zeros(len(y))
-        for (weight, likelihood), (mean, variance) in zip(parts, latent, strict=True):
-            sd = np.sqrt(variance)
-            for node, share in zip(_NODES, _WEIGHTS, strict=True):
-                total += weight * share * likelihood.cdf(y, mean + node * sd)
+        for (weight, likelihood), (values, shares) in zip(parts, latent, strict=True):
+            for f, share in zip(values, shares, strict=True):
+                total += weight * share * likelihood.cdf(y, f)
         return total
 
-    center = sum(w * lik.predictive_mean(*f) for (w, lik), f in zip(parts, latent, strict=True))
+    center = sum(
+        weight * shares @ likelihood.conditional_mean(values)
+        for (weight, likelihood), (values, shares) in zip(parts, latent, strict=True)
+    )
     low, high = _bracket(probability, np.asarray(center, float), level, discrete)
     for _ in range(_MAX_STEPS):
         middle = np.floor((low + high) / 2) if discrete else (low + high) / 2
@@ -47,6 +48,30 @@ def predictive_quantile(
         high = np.where(above, middle, high)
         low = np.where(above, low, middle)
     return high
+
+
+def mixture_quantile(parts: Sequence[tuple[float, Array, Array]], level: float) -> Array:
+    """Quantile (b,) of a mixture of Gaussians.
+
+    Parameters
+    ----------
+    parts : (weight, means, standard deviations), each an equal mixture of k Gaussians, arrays (k, b)
+    level : float in (0, 1)
+    """
+    weights = np.concatenate([np.full(len(mean), weight / len(mean)) for weight, mean, _ in parts])
+    weights = weights / weights.sum()
+    mean = np.concatenate([mean for _, mean, _ in parts])
+    sd = np.maximum(np.concatenate([sd for _, _, sd in parts]), 1e-300)
+    ends = mean + ndtri(level) * sd
+    if len(mean) == 1:
+        return ends[0]
+    # Between the smallest and the largest of the components' own quantiles.
+    low, high = ends.min(axis=0), ends.max(axis=0)
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        above = weights @ ndtr((middle - mean) / sd) >= level
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return 0.5 * (low + high)
 
 
 def _bracket(probability, center: Array, level: float, discrete: bool) -> tuple[Array, Array]:  # type: ignore[no-untyped-def]

@@ -9,10 +9,22 @@ from typing import Any
 
 from .. import feature_map, kernels, likelihoods, spectrum
 from ..blocks import Blocks
-from ..estimators import FLGPClassifier, FLGPRegressor, HeatKernelFeatures, _latent
+from ..estimators import FLGPClassifier, FLGPRegressor, HeatKernelFeatures, _component
 from ..graph import NeighborGraph, transition
 from ..graph.neighbors import NeighborSearch
-from ..inference import hyper, latent, learning, posterior, priors, softmax
+from ..inference import (
+    _sites,
+    chains,
+    draws,
+    hyper,
+    integration,
+    latent,
+    learning,
+    mapped,
+    posterior,
+    priors,
+    softmax,
+)
 from ..inference.expectation_propagation import ExpectationPropagation
 from ..inference.gaussian import GaussianInference
 from ..inference.laplace import LaplaceInference
@@ -35,7 +47,12 @@ _MODULES: tuple[ModuleType, ...] = (
     posterior,
     priors,
     softmax,
-    _latent,
+    _sites,
+    chains,
+    draws,
+    integration,
+    mapped,
+    _component,
     columns,
     euclidean,
     field,
