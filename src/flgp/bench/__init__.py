@@ -1,0 +1,17 @@
+"""Benchmarks: ours and the peers that are installed, alternating, with accuracy and memory next to time."""
+
+from .cases import CASES, Case, Problem
+from .report import fitted_slopes, table, write_csv
+from .runner import Run, available_methods, run_case
+
+__all__ = [
+    "CASES",
+    "Case",
+    "Problem",
+    "Run",
+    "available_methods",
+    "fitted_slopes",
+    "run_case",
+    "table",
+    "write_csv",
+]

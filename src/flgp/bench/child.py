@@ -1,0 +1,240 @@
+"""One run of one method in a process of its own; prints a line of JSON.
+
+Started by path with any Python that has the method's package, so it uses nothing of flgp unless the method
+does: `python -P child.py METHOD FOLDER THREADS key=value …`. The folder holds X.npy, y.npy (truth),
+labeled.npy and targets.npy. Importing packages and reading files is not timed; building the
+neighbour graph is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+
+def anonymous_bytes() -> int | None:
+    """Memory of this process that is not a file's; None where the system does not say."""
+    try:
+        with open("/proc/self/status") as status:
+            return next(int(line.split()[1]) * 1024 for line in status if line.startswith("RssAnon"))
+    except (OSError, StopIteration):
+        return None
+
+
+class PeakMemory:
+    """Peak of anonymous memory above its value at the start, looked at every few milliseconds."""
+
+    def __enter__(self) -> PeakMemory:
+        start = anonymous_bytes()
+        self.start, self.running = start or 0, start is not None
+        self.peak, self.known = self.start, self.running
+        self.thread = threading.Thread(target=self.watch, daemon=True)
+        self.thread.start()
+        return self
+
+    def watch(self) -> None:
+        """Note the memory until told to stop."""
+        while self.running:
+            self.peak = max(self.peak, anonymous_bytes() or 0)
+            time.sleep(0.005)
+
+    def __exit__(self, *_: object) -> None:
+        self.running = False
+        self.thread.join()
+        self.added = self.peak - self.start if self.known else None
+
+
+def marked(p: SimpleNamespace, missing: float) -> Any:
+    """The targets of all rows, `missing` where unlabelled."""
+    import numpy as np
+
+    y = np.full(len(p.X), missing, dtype=float if missing != missing else int)
+    y[p.labeled] = p.targets
+    return y
+
+
+def flgp(p: SimpleNamespace, base_kernel: str) -> Any:
+    """Ours: fit on all rows, with the predictions of all rows."""
+    from flgp import FLGPClassifier, FLGPRegressor
+
+    regression = p.task == "regression"
+    kind, missing = (FLGPRegressor, float("nan")) if regression else (FLGPClassifier, -1)
+    options: dict[str, Any] = {
+        name: int(p.options[name]) for name in ("n_anchors", "n_neighbors", "n_eigenpairs")
+    }
+    model = kind(base_kernel=base_kernel, n_jobs=p.threads, random_state=p.seed, **options)
+
+    def run() -> Any:
+        return model.fit(p.X, marked(p, missing)).transduction_
+
+    return run
+
+
+def ckdtree(p: SimpleNamespace) -> Any:
+    """Not a method: the neighbour search alone, a yardstick for the machine."""
+    import numpy as np
+    from scipy.spatial import cKDTree
+
+    rows = np.random.default_rng(p.seed).choice(len(p.X), int(p.options["n_anchors"]), replace=False)
+    anchors, r = p.X[rows], int(p.options["n_neighbors"])
+
+    def run() -> Any:
+        cKDTree(anchors).query(p.X, k=r, workers=p.threads)
+
+    return run
+
+
+def label_spreading(p: SimpleNamespace) -> Any:
+    """scikit-learn's label spreading on a neighbour graph."""
+    from sklearn.semi_supervised import LabelSpreading
+
+    # The defaults stop before labels have reached most points.
+    model = LabelSpreading(kernel="knn", n_neighbors=10, alpha=0.99, max_iter=5000, n_jobs=p.threads)
+    return lambda: model.fit(p.X, marked(p, -1)).transduction_
+
+
+def in_batches(predict: Any, X: Any, size: int = 20_000) -> Any:
+    """Predictions of many rows by a method whose memory grows with rows × labels."""
+    import numpy as np
+
+    return np.concatenate([predict(X[i : i + size]) for i in range(0, len(X), size)])
+
+
+def gp_classifier(p: SimpleNamespace) -> Any:
+    """scikit-learn's Gaussian process in Euclidean space, on the labelled rows."""
+    from sklearn.gaussian_process import GaussianProcessClassifier
+    from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+
+    model = GaussianProcessClassifier(ConstantKernel() * RBF(), random_state=p.seed, n_jobs=p.threads)
+    return lambda: in_batches(model.fit(p.X[p.labeled], p.targets).predict, p.X)
+
+
+def gp_regressor(p: SimpleNamespace) -> Any:
+    """scikit-learn's Gaussian process in Euclidean space, on the labelled rows."""
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+
+    kernel = ConstantKernel() * RBF() + WhiteKernel()
+    model = GaussianProcessRegressor(kernel, normalize_y=True, n_restarts_optimizer=2, random_state=p.seed)
+    return lambda: in_batches(model.fit(p.X[p.labeled], p.targets).predict, p.X)
+
+
+def graphlearning(p: SimpleNamespace, which: str) -> Any:
+    """GraphLearning's Laplace or Poisson learning, its neighbour search counted."""
+    import graphlearning as gl
+
+    def run() -> Any:
+        W = gl.weightmatrix.knn(p.X, 10)
+        model = gl.ssl.laplace(W) if which == "laplace" else gl.ssl.poisson(W)
+        return model.fit_predict(p.labeled, p.targets.astype(int))
+
+    return run
+
+
+def gpytorch_svgp(p: SimpleNamespace, steps: int = 200, inducing: int = 200) -> Any:
+    """GPyTorch's sparse variational Gaussian process, on the labelled rows."""
+    import gpytorch
+    import numpy as np
+    import torch
+
+    torch.set_num_threads(p.threads)
+    torch.manual_seed(p.seed)
+    kinds = gpytorch.kernels
+    count = len(np.unique(p.targets)) if p.task == "multiclass" else 1
+    batch = torch.Size([count] if count > 1 else [])
+
+    class Process(gpytorch.models.ApproximateGP):
+        def __init__(self, points: Any) -> None:
+            q = gpytorch.variational.CholeskyVariationalDistribution(len(points), batch_shape=batch)
+            start = points.expand(*batch, *points.shape).clone()
+            strategy = gpytorch.variational.VariationalStrategy(self, start, q)
+            if count > 1:
+                strategy = gpytorch.variational.IndependentMultitaskVariationalStrategy(strategy, count)
+            super().__init__(strategy)
+            self.mean = gpytorch.means.ConstantMean(batch_shape=batch)
+            self.kernel = kinds.ScaleKernel(kinds.RBFKernel(batch_shape=batch), batch_shape=batch)
+
+        def forward(self, x: Any) -> Any:
+            return gpytorch.distributions.MultivariateNormal(self.mean(x), self.kernel(x))
+
+    def run() -> Any:
+        X = torch.as_tensor(np.asarray(p.X, dtype=np.float32))
+        seen = X[torch.as_tensor(p.labeled)]
+        given = torch.as_tensor(p.targets)
+        model = Process(X[torch.randperm(len(X))[:inducing]])
+        if p.task == "regression":
+            likelihood, given = gpytorch.likelihoods.GaussianLikelihood(), given.float()
+        elif count == 1:
+            likelihood, given = gpytorch.likelihoods.BernoulliLikelihood(), given.float()
+        else:
+            likelihood = gpytorch.likelihoods.SoftmaxLikelihood(num_classes=count, mixing_weights=False)
+        objective = gpytorch.mlls.VariationalELBO(likelihood, model, num_data=len(seen))
+        optimizer = torch.optim.Adam([*model.parameters(), *likelihood.parameters()], lr=0.05)
+        for _ in range(steps):
+            optimizer.zero_grad()
+            loss = -objective(model(seen), given)
+            loss.backward()
+            optimizer.step()
+        model.eval()
+        likelihood.eval()
+        with torch.no_grad():
+            parts = []
+            for rows in X.split(4000):
+                latent = model(rows)
+                if p.task == "regression":
+                    parts.append(latent.mean)
+                elif count == 1:
+                    parts.append((latent.mean > 0).long())
+                else:
+                    parts.append(likelihood(latent).probs.mean(0).argmax(-1))
+            return torch.cat(parts).numpy()
+
+    return run
+
+
+METHODS = {
+    "flgp-lk": lambda p: flgp(p, "lae"),
+    "flgp-sk": lambda p: flgp(p, "se"),
+    "ckdtree": ckdtree,
+    "label-spreading": label_spreading,
+    "gp-classifier": gp_classifier,
+    "gp-regressor": gp_regressor,
+    "graphlearning-laplace": lambda p: graphlearning(p, "laplace"),
+    "graphlearning-poisson": lambda p: graphlearning(p, "poisson"),
+    "gpytorch-svgp": gpytorch_svgp,
+}
+
+
+def main(method: str, folder: str, threads: str, *options: str) -> None:
+    """Run one method and print what it took."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = threads  # before NumPy is imported
+    import numpy as np
+
+    place = Path(folder)
+    arrays = {name: np.load(place / f"{name}.npy") for name in ("X", "y", "labeled", "targets")}
+    given = dict(option.split("=", 1) for option in options)
+    p = SimpleNamespace(
+        **arrays, task=given["task"], threads=int(threads), options=given, seed=int(given["seed"])
+    )
+    run = METHODS[method](p)
+    with PeakMemory() as memory:
+        started = time.perf_counter()
+        prediction = run()
+        seconds = time.perf_counter() - started
+    error = None
+    if prediction is not None:
+        rest = np.setdiff1d(np.arange(len(p.X)), p.labeled)
+        gap = prediction[rest] - p.y[rest]
+        error = float(np.sqrt(np.mean(gap**2)) if p.task == "regression" else np.mean(gap != 0))
+    print(json.dumps({"seconds": seconds, "memory": memory.added, "error": error}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,48 @@
+"""Time against n, and error against time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from .report import fitted_slopes, summaries
+from .runner import Run
+
+
+def plot_runs(runs: Sequence[Run]) -> Any:
+    """A figure with a row for each case: time against n with its fitted slope, and error against time.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    from matplotlib.figure import Figure
+
+    lines = [line for line in summaries(runs) if line.repeats]
+    cases = list(dict.fromkeys(line.case for line in lines))
+    if not cases:
+        raise ValueError("No run has finished, so there is nothing to plot.")
+    slopes = fitted_slopes(runs)
+    figure = Figure(figsize=(11, 4 * len(cases)), layout="constrained")
+    panels = figure.subplots(len(cases), 2, squeeze=False)
+    for case, (left, right) in zip(cases, panels, strict=True):
+        for method in dict.fromkeys(line.method for line in lines if line.case == case):
+            mine = sorted((line for line in lines if (line.case, line.method) == (case, method)), key=_size)
+            slope = slopes.get((case, method))
+            label = method if slope is None else f"{method} (n^{slope:.2f})"
+            left.loglog([line.n for line in mine], [line.seconds for line in mine], "o-", label=label)
+            judged = [line for line in mine if not math.isnan(line.error)]
+            if judged:
+                right.plot(
+                    [line.seconds for line in judged], [line.error for line in judged], "o", label=method
+                )
+        left.set(title=f"{case}, {lines[0].threads} thread(s)", xlabel="n", ylabel="seconds")
+        right.set(title="left and low is better", xlabel="seconds", ylabel="error", xscale="log")
+        left.legend(fontsize="small")
+        right.legend(fontsize="small")
+    return figure
+
+
+def _size(line: Any) -> int:
+    return int(line.n)

@@ -1,0 +1,216 @@
+"""Runs of methods on problems: alternating, each in a child process, one after the other."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .cases import Case, Problem
+
+# What a method's process must be able to import.
+_PACKAGES = {
+    "flgp-lk": "flgp",
+    "flgp-sk": "flgp",
+    "ckdtree": "scipy",
+    "label-spreading": "sklearn",
+    "gp-classifier": "sklearn",
+    "gp-regressor": "sklearn",
+    "graphlearning-laplace": "graphlearning",
+    "graphlearning-poisson": "graphlearning",
+    "gpytorch-svgp": "gpytorch",
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One timed run, or why there is none."""
+
+    case: str
+    method: str
+    n: int
+    repeat: int
+    threads: int
+    seconds: float = float("nan")
+    memory: float = float("nan")  # peak bytes beyond the data (of R: its whole process)
+    error: float = float("nan")  # share of wrong classes, or root mean squared error; unlabelled rows
+    status: str = "ok"
+
+
+def available_methods(methods: Sequence[str], peers_python: str | None = None) -> dict[str, str]:
+    """The methods that can run here, each with the interpreter that has its package."""
+    found = {}
+    for method in methods:
+        if method.startswith("r-"):
+            if r_package():
+                found[method] = "Rscript"
+            continue
+        for python in (sys.executable, *([peers_python] if peers_python else [])):
+            if _imports(python, _PACKAGES[method]):
+                found[method] = python
+                break
+    return found
+
+
+@cache
+def _imports(python: str, package: str) -> bool:
+    code = f"import importlib.util as u, sys; sys.exit(u.find_spec({package!r}) is None)"
+    return subprocess.run([python, "-c", code], capture_output=True).returncode == 0
+
+
+@cache
+def r_package() -> bool:
+    """Whether R and its package FLGP are installed."""
+    if shutil.which("Rscript") is None:
+        return False
+    return subprocess.run(["Rscript", "-e", "library(FLGP)"], capture_output=True).returncode == 0
+
+
+def run_case(
+    case: Case,
+    *,
+    sizes: Sequence[int] | None = None,
+    methods: Sequence[str] | None = None,
+    repeats: int = 3,
+    threads: int = 1,
+    timeout: float = 3600.0,
+    peers_python: str | None = None,
+    report: Callable[[Run], None] = lambda run: None,
+) -> list[Run]:
+    """Every method on the case at every size, `repeats` times, the methods taking turns.
+
+    Parameters
+    ----------
+    case : Case
+    sizes : sequence of int, optional
+        n. Default: the case's.
+    methods : sequence of str, optional
+        Default: all of the case that are installed.
+    repeats : int
+        Runs of each, with a new problem each time.
+    threads : int
+        That every method may use.
+    timeout : float
+        Seconds after which a run is given up; later repeats of it are left out.
+    peers_python : str, optional
+        Another Python interpreter, in which peers may be installed.
+    report : callable
+        Told of every run as it ends.
+
+    Returns
+    -------
+    list of Run
+    """
+    wanted = case.methods if methods is None else tuple(methods)
+    unknown = set(wanted) - set(_PACKAGES) - {"r-flgp-lk", "r-flgp-sk"}
+    if unknown:
+        raise ValueError(f"unknown methods {sorted(unknown)}. Use some of {', '.join(case.methods)}.")
+    interpreters = available_methods(wanted, peers_python)
+    runs = []
+    for n in case.sizes if sizes is None else sizes:
+        given_up: set[str] = set()
+        for repeat in range(repeats):
+            for run in _turn(case, n, repeat, threads, timeout, wanted, interpreters, given_up):
+                runs.append(run)
+                report(run)
+    return runs
+
+
+def _turn(
+    case: Case,
+    n: int,
+    repeat: int,
+    threads: int,
+    timeout: float,
+    methods: Sequence[str],
+    interpreters: dict[str, str],
+    given_up: set[str],
+) -> Iterator[Run]:
+    """One problem, given to every method in turn."""
+    problem = case.make(n, repeat)
+    options = {**case.settings, "seed": repeat, "task": problem.task}
+    with tempfile.TemporaryDirectory(prefix="flgp-bench-") as name:
+        folder = Path(name)
+        _write(problem, folder, any(method.startswith("r-") for method in interpreters))
+        for method in methods:
+            facts: dict[str, Any] = {
+                "case": case.name,
+                "method": method,
+                "n": n,
+                "repeat": repeat,
+                "threads": threads,
+            }
+            if method not in interpreters:
+                if repeat == 0:
+                    yield Run(**facts, status="not installed")
+            elif n > case.limits.get(method, n):
+                if repeat == 0:
+                    yield Run(**facts, status="n too large")
+            elif method not in given_up:
+                result = _run_child(method, interpreters[method], folder, threads, options, timeout)
+                if "status" in result:
+                    given_up.add(method)
+                yield Run(**facts, **result)
+
+
+def _write(problem: Problem, folder: Path, for_r: bool) -> None:
+    arrays = {name: getattr(problem, name) for name in ("X", "y", "labeled", "targets")}
+    for name, values in arrays.items():
+        np.save(folder / f"{name}.npy", values)
+        if for_r:
+            np.ascontiguousarray(values, dtype="<f8").tofile(folder / f"{name}.bin")
+    n, p = problem.X.shape
+    (folder / "shape.txt").write_text(f"{n} {p} {len(problem.labeled)}\n")
+
+
+def _run_child(
+    method: str, interpreter: str, folder: Path, threads: int, options: dict[str, Any], timeout: float
+) -> dict[str, Any]:
+    here = files(__package__)
+    script = [str(here / "flgp.R")] if interpreter == "Rscript" else ["-P", str(here / "child.py")]
+    pairs = [f"{name}={value}" for name, value in options.items()]
+    command = [interpreter, *script, method, str(folder), str(threads), *pairs]
+    with (
+        tempfile.TemporaryFile("w+") as output,
+        tempfile.TemporaryFile("w+") as errors,
+        subprocess.Popen(command, stdout=output, stderr=errors, text=True) as process,
+    ):
+        peak, deadline = 0, time.monotonic() + timeout
+        while process.poll() is None:
+            peak = max(peak, _anonymous_bytes(process.pid))
+            if time.monotonic() > deadline:
+                process.kill()
+                return {"status": f"more than {timeout:g} s"}
+            time.sleep(0.02)
+        output.seek(0)
+        errors.seek(0)
+        lines = output.read().strip().splitlines()
+        if process.returncode != 0 or not lines:
+            reason = errors.read().strip().splitlines()
+            return {"status": "failed: " + (reason[-1] if reason else f"exit {process.returncode}")}
+    result = json.loads(lines[-1])
+    if result["memory"] is None:
+        result["memory"] = float(peak) if peak else float("nan")
+    if result["error"] is None:
+        result["error"] = float("nan")
+    return result
+
+
+def _anonymous_bytes(pid: int) -> int:
+    try:
+        text = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    found = [line.split()[1] for line in text.splitlines() if line.startswith("RssAnon")]
+    return int(found[0]) * 1024 if found else 0
