@@ -133,7 +133,12 @@ def maximize(evidence: Evidence, starts: Sequence[Array]) -> Fit:
             ends = [_climb(evidence, inside[i], bounds, rough=True) for i in _peaks(values)]
             inside = [min(ends, key=lambda end: end.fun).x]
         found = _climb(evidence, inside[0], bounds, rough=False)
-    theta = found.x if found is not None else np.empty(0)
+    return fit_at(evidence, found.x if found is not None else np.empty(0), found)
+
+
+def fit_at(evidence: Evidence, theta: Array, found: OptimizeResult | None) -> Fit:
+    """What is known at theta, where a search ended (None: nothing was searched)."""
+    space = evidence.space
     evaluation, gradient = evidence.evaluate(theta)
     prior, slope = space.log_prior(theta)
     values_at_end = space.values(theta)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.linalg import block_diag
+from scipy.optimize import OptimizeResult, minimize
 
 from .._typing import Array, IntArray
 from ..graph.neighbors import NeighborSearch
-from ..inference.hyper import AMPLITUDE, TIME, Evidence, HyperSpace, maximize
+from ..inference.hyper import AMPLITUDE, TIME, Evidence, HyperSpace, fit_at
 from ..inference.learning import Head
 from ..inference.posterior import Evaluation
 from ..inference.priors import HalfNormal, LogNormal
@@ -27,7 +29,11 @@ _FIRST_KERNEL = "matern52"
 # Labels that the search looks at, as neighbourhoods of so many: both ranges must be seen in them.
 _SEARCH_LABELS, _CLUSTER = 2_000, 50
 # Evaluations for the first kernel, and for each other one from where it ended.
-_FIRST_CLIMB, _OTHER_CLIMB = 14, 8
+_FIRST_CLIMB, _OTHER_CLIMB = 9, 5
+# Evaluations of all labels, once the sample has told the shape of the peak; accuracy in nats.
+_LAST_CLIMB, _TOLERANCE = 16, 1e-3
+# Step of the differences between gradients; a flat direction is explored by steps of about 1.
+_STEP, _FLAT, _SHAPE_STEP = 0.05, 0.5, 0.3
 _SHAPE_BOUNDS = (0.02, 50.0)
 
 
@@ -59,17 +65,14 @@ class JointInference:
         obs, intercept = head.task.obs, head.task.intercept_variance is not None
         if intercept:
             features = np.column_stack([features, np.ones(len(features))])
-        order = coarse_to_fine(points, np.random.default_rng(0))
-        near = previous_neighborhoods(points, options.n_neighbors, order)
+        near = previous_neighborhoods(points, options.n_neighbors, _order(points))
         data = JointData(features, obs.y - head.task.offset, obs.noise_scale, near)
         return cls(data, points, options.columns, options.n_neighbors, options.n_threads)
 
     def take(self, rows: IntArray) -> JointInference:
         """The same for some of the labelled rows."""
         points, data = self.points[rows], self.data
-        near = previous_neighborhoods(
-            points, self.n_neighbors, coarse_to_fine(points, np.random.default_rng(0))
-        )
+        near = previous_neighborhoods(points, self.n_neighbors, _order(points))
         part = JointData(data.features[rows], data.y[rows], data.noise_scale[rows], near)
         return replace(self, data=part, points=points)
 
@@ -84,8 +87,9 @@ def learn_residual(head: Head, features: Array, X: Array, options: ResidualOptio
     """The head with a residual, or None if that is not required and the evidence does not ask for it.
 
     The kernel and the starting values are searched on at most 2,000 labels, in neighbourhoods of 50 all
-    over the set; the final climb sees all. Together about 60 evaluations at most. The evidence asks for a
-    residual if it rises by more than ½ log m for each further hyperparameter (Schwarz's criterion).
+    over the set; the final climb sees all. Together at most 60 evaluations. The evidence asks for a residual
+    if it rises by more than log m for each further hyperparameter, the choice of the kernel being one: twice
+    what Schwarz's criterion has, so that a model that is as good without residual stays simple and fast.
 
     Parameters
     ----------
@@ -98,20 +102,14 @@ def learn_residual(head: Head, features: Array, X: Array, options: ResidualOptio
     whole = JointInference.of(head, features, X, options)
     rows = search_rows(whole.points)
     sample = whole if len(rows) == len(X) else whole.take(rows)
-    first = _FIRST_KERNEL if options.kernel == "auto" else options.kernel
-    climbs = [_first_climb(head, sample, first)]
-    if options.kernel == "auto":
-        others = ("rational_quadratic", "matern32")
-        climbs += [_next_climb(head, sample, kernel, climbs[0]) for kernel in others]
-        if climbs[2].value > climbs[0].value:
-            climbs.append(_next_climb(head, sample, "matern12", climbs[2]))
-    best = max(climbs, key=lambda climb: climb.value)
-    evidence = joint_evidence(head, whole, best.kernel)
-    evidence.evaluations = sum(climb.evaluations for climb in climbs)
-    fit = maximize(evidence, [_theta(evidence.space, best.values)])
+    found = _search(head, sample, options.kernel)
+    evidence = joint_evidence(head, whole, found.kernel)
+    climb = _climb(evidence, found.theta, found.to_theta * np.sqrt(len(rows) / len(X)), _LAST_CLIMB)
+    fit = fit_at(evidence, climb.theta, climb.result)
+    fit.report.n_evaluations += found.evaluations
     gain = fit.evaluation.log_evidence - head.fit.evaluation.log_evidence
-    more = len(evidence.space.free) - len(head.evidence.space.free)
-    if not options.required and not gain > 0.5 * more * np.log(len(X)):
+    more = len(evidence.space.free) - len(head.evidence.space.free) + (options.kernel == "auto")
+    if not options.required and not gain > more * np.log(len(X)):
         return None
     return Head(head.task, evidence, fit)
 
@@ -145,50 +143,93 @@ def search_rows(points: Array) -> IntArray:
     m = len(points)
     if m <= _SEARCH_LABELS:
         return np.arange(m)
-    centers = np.random.default_rng(0).permutation(m)[: 2 * _SEARCH_LABELS // _CLUSTER]
+    centers = _order(points)[: 2 * _SEARCH_LABELS // _CLUSTER]
     nearest, _ = NeighborSearch(points)(points[centers], _CLUSTER)
     # Neighbourhoods overlap: take them until there are enough.
     _, first = np.unique(nearest, return_index=True)
     return np.sort(nearest.ravel()[np.sort(first)[:_SEARCH_LABELS]]).astype(np.intp)
 
 
-@dataclass(frozen=True)
-class _Climb:
-    """Where the search with one kernel ended."""
+class _Found(NamedTuple):
+    """What the search on the sample tells the climb on all labels."""
 
     kernel: str
-    values: Mapping[str, float]
-    value: float  # log posterior density
+    theta: Array
+    to_theta: Array  # coordinates in which the peak is round
     evaluations: int
 
 
-def _first_climb(head: Head, sample: JointInference, kernel: str) -> _Climb:
-    """From the best of several ways in which u may share the work with h."""
-    evidence = joint_evidence(head, sample, kernel)
+class _Climb(NamedTuple):
+    """Where a climb ended."""
+
+    theta: Array
+    value: float  # log posterior density
+    result: OptimizeResult | None
+
+
+def _search(head: Head, sample: JointInference, kernel: str) -> _Found:
+    """Kernel, hyperparameters and the shape of the peak."""
+    first = _FIRST_KERNEL if kernel == "auto" else kernel
+    evidence = joint_evidence(head, sample, first)
     starts = [_theta(evidence.space, values) for values in _starts(head, sample)]
-    if len(starts) > 1:
-        starts = [max(starts, key=lambda theta: evidence.log_posterior(theta)[0])]
-    return _climb(evidence, starts[0], kernel, _FIRST_CLIMB)
+    start = max(starts, key=lambda theta: evidence.log_posterior(theta)[0])
+    climb = _climb(evidence, start, np.eye(len(start)), _FIRST_CLIMB)
+    to_theta = _round_peak(evidence, climb.theta)
+    if kernel != "auto":
+        return _Found(first, climb.theta, to_theta, evidence.evaluations)
+    climb = _climb(evidence, climb.theta, to_theta, _OTHER_CLIMB)
+    tried = {first: (climb, evidence, to_theta)}
+    for other in ("rational_quadratic", "matern32", "matern12"):
+        if other == "matern12" and tried["matern32"][0].value < tried[first][0].value:
+            continue  # rougher is no better
+        beside = joint_evidence(head, sample, other)
+        values = {SHAPE: 1.0, **evidence.space.values(climb.theta)}
+        if SHAPE in beside.space.free:  # the last one
+            to_other = block_diag(to_theta, [[_SHAPE_STEP]])
+        else:
+            to_other = to_theta
+        tried[other] = (
+            _climb(beside, _theta(beside.space, values), to_other, _OTHER_CLIMB),
+            beside,
+            to_other,
+        )
+    evaluations = sum(part.evaluations for _, part, _ in tried.values())
+    best = max(tried, key=lambda name: tried[name][0].value)
+    return _Found(best, tried[best][0].theta, tried[best][2], evaluations)
 
 
-def _next_climb(head: Head, sample: JointInference, kernel: str, before: _Climb) -> _Climb:
-    evidence = joint_evidence(head, sample, kernel)
-    return _climb(evidence, _theta(evidence.space, {SHAPE: 1.0, **before.values}), kernel, _OTHER_CLIMB)
+def _climb(evidence: Evidence, start: Array, to_theta: Array, limit: int) -> _Climb:
+    """Quasi-Newton from `start` along the columns of `to_theta`, within the bounds."""
+    best = _Climb(start, -np.inf, None)
+    if len(start) == 0:
+        return best
+    low, high = np.transpose(evidence.space.log_bounds())
+
+    def objective(x: Array) -> tuple[float, Array]:
+        nonlocal best
+        theta = start + to_theta @ x
+        inside = np.clip(theta, low, high)
+        value, gradient = evidence.log_posterior(inside)
+        if value > best.value:
+            best = _Climb(inside, value, None)
+        return -value, -(to_theta.T @ np.where(theta == inside, gradient, 0.0))
+
+    # The log posterior is of the order of the number of labels.
+    ftol = _TOLERANCE / len(evidence.inference.points)  # type: ignore[attr-defined]
+    options = {"maxfun": limit, "ftol": ftol, "gtol": np.sqrt(_TOLERANCE)}
+    result = minimize(objective, np.zeros(len(start)), jac=True, method="L-BFGS-B", options=options)
+    return best._replace(result=result)
 
 
-def _climb(evidence: Evidence, start: Array, kernel: str, limit: int) -> _Climb:
-    best_value, best_theta = -np.inf, start
-
-    def objective(theta: Array) -> tuple[float, Array]:
-        nonlocal best_value, best_theta
-        value, gradient = evidence.log_posterior(theta)
-        if value > best_value:
-            best_value, best_theta = value, theta.copy()
-        return -value, -gradient
-
-    bounds = evidence.space.log_bounds()
-    minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxfun": limit})
-    return _Climb(kernel, evidence.space.values(best_theta), best_value, evidence.evaluations)
+def _round_peak(evidence: Evidence, theta: Array) -> Array:
+    """C with C Cᵀ ≈ H⁻¹, H the curvature of the log posterior at theta from differences of gradients."""
+    at = evidence.log_posterior(theta)[1]
+    # Towards the middle, so that no step leaves the bounds.
+    low, high = np.transpose(evidence.space.log_bounds())
+    steps = np.where(theta > 0.5 * (low + high), -_STEP, _STEP)
+    H = np.stack([(at - evidence.log_posterior(theta + e)[1]) / e.sum() for e in np.diag(steps)])
+    curvature, directions = np.linalg.eigh(0.5 * (H + H.T))
+    return directions / np.sqrt(np.maximum(np.abs(curvature), _FLAT))
 
 
 def _starts(head: Head, sample: JointInference) -> list[dict[str, float]]:
@@ -210,6 +251,12 @@ def _starts(head: Head, sample: JointInference) -> list[dict[str, float]]:
             SHAPE: 1.0,
         },
     ]
+
+
+def _order(points: Array) -> IntArray:
+    """From coarse to fine, whatever the order of the rows."""
+    canonical = np.lexsort(points.T)
+    return canonical[coarse_to_fine(points[canonical], np.random.default_rng(0))]
 
 
 def _theta(space: HyperSpace, values: Mapping[str, float]) -> Array:
