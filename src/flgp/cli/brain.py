@@ -1,0 +1,315 @@
+"""`flgp brain …`: brain maps in, brain maps and pictures out."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer(help="Brain maps: reconstruct, activation, network, seed.", no_args_is_help=True)
+
+_Index = Annotated[int | None, typer.Option(help="Which volume of a 4-D image, from 0.")]
+_Mask = Annotated[Path | None, typer.Option(help="Mask; default: finite and non-zero voxels.")]
+_Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")]
+_Resample = Annotated[bool, typer.Option(help="Move images on other grids to that of the (first) map.")]
+_Background = Annotated[str, typer.Option(help="Behind the pictures: mni, none, or an image.")]
+_Anchors = Annotated[int | None, typer.Option(help="Number of anchors s; default: auto.")]
+_Neighbors = Annotated[int, typer.Option(help="Nearest anchors of each voxel, r.")]
+_Eigenpairs = Annotated[int | None, typer.Option(help="Number of eigenpairs M; default: auto.")]
+_Seed = Annotated[int, typer.Option("--random-state", help="Seed of everything that is random.")]
+_Effective = Annotated[float, typer.Option(help="|z| that makes a voxel effective.")]
+_Subjects = Annotated[int, typer.Option(help="Subjects that must reach it.")]
+_Threshold = Annotated[float, typer.Option(help="|z| of a subject's region.")]
+_Voxels = Annotated[int, typer.Option(help="Smallest region of a subject that is kept.")]
+_Region = Annotated[Path | None, typer.Option(help="A region defined independently of the maps, instead.")]
+
+
+def _neuro() -> Any:
+    """The neuroimaging part, or a sentence that says how to get it."""
+    try:
+        from .. import neuro
+    except ImportError as error:
+        raise ValueError(f"{error.name} is missing. Install it by: pip install 'flgp[neuro]'") from error
+    return neuro
+
+
+def _model(
+    anchors: int | None, neighbors: int, eigenpairs: int | None, residual: str, random_state: int
+) -> Any:
+    from .. import FLGPRegressor
+
+    if residual not in ("auto", "local", "none"):
+        raise ValueError(f"--residual {residual} is not known. Use auto, local or none.")
+    return FLGPRegressor(
+        n_anchors="auto" if anchors is None else anchors,
+        n_neighbors=neighbors,
+        n_eigenpairs="auto" if eigenpairs is None else eigenpairs,
+        residual=None if residual == "none" else residual,
+        random_state=random_state,
+    )
+
+
+def _stem(path: Path) -> str:
+    """A file's name without .nii.gz, .func.gii and the like."""
+    name = path.name
+    for ending in (".gz", ".nii", ".gii", ".func", ".shape", ".img", ".hdr", ".mgh", ".mgz"):
+        name = name.removesuffix(ending)
+    return name
+
+
+def _say(files: list[Path]) -> None:
+    for path in files:
+        typer.echo(f"wrote {path}")
+
+
+def _background_image(choice: str) -> Any:
+    from ..neuro.views import BACKGROUNDS
+
+    if choice in BACKGROUNDS:
+        return choice
+    from ..neuro.volumes import read_volume
+
+    volume = read_volume(choice, what="the background")
+    return volume.image(volume.data)
+
+
+@app.command()
+def reconstruct(
+    image: Annotated[Path, typer.Argument(metavar="MAP", help="NIfTI map, or GIFTI values with --mesh.")],
+    mask: _Mask = None,
+    missing: Annotated[Path | None, typer.Option(help="Non-zero where a voxel is missing.")] = None,
+    labeled_ratio: Annotated[
+        float | None, typer.Option(help="Keep this share, hold the rest out, and score.")
+    ] = None,
+    smooth: Annotated[bool, typer.Option(help="Posterior mean everywhere, also where observed.")] = False,
+    mesh: Annotated[Path | None, typer.Option(help="GIFTI mesh: reconstruct on a surface.")] = None,
+    index: _Index = None,
+    resample: _Resample = False,
+    output: _Output = Path(),
+    n_anchors: _Anchors = None,
+    n_neighbors: _Neighbors = 3,
+    n_eigenpairs: _Eigenpairs = None,
+    residual: Annotated[str, typer.Option(help="auto, local, or none (the paper's model).")] = "auto",
+    random_state: _Seed = 0,
+    background: _Background = "mni",
+    figure: Annotated[bool, typer.Option(help="Also a picture.")] = True,
+) -> None:
+    """Complete a map, with its standard deviation; NaN inside the mask is missing."""
+    neuro = _neuro()
+    from ..neuro.outputs import output_files
+
+    estimator = _model(n_anchors, n_neighbors, n_eigenpairs, residual, random_state)
+    shared = {
+        "index": index,
+        "labeled_ratio": labeled_ratio,
+        "smooth": smooth,
+        "random_state": random_state,
+    }
+    name = _stem(image)
+    with output_files(output) as files:
+        if mesh is not None:
+            tool = neuro.SurfaceReconstructor(estimator, **shared).fit(mesh, image)
+            ending = ".func.gii"
+        else:
+            tool = neuro.VolumeReconstructor(estimator, mask=mask, resample=resample, **shared)
+            tool.fit(image, missing=missing)
+            ending = ".nii.gz"
+        result = tool.reconstruct()
+        result.mean.to_filename(files.path(f"{name}_mean{ending}"))
+        result.std.to_filename(files.path(f"{name}_std{ending}"))
+        if result.scores is not None:
+            scores = asdict(result.scores)
+            files.path(f"{name}_scores.json").write_text(
+                json.dumps(scores, indent=2) + "\n", encoding="utf-8"
+            )
+            typer.echo(", ".join(f"{key} {value:.6g}" for key, value in scores.items()))
+        if figure:
+            from ..neuro import views
+
+            if mesh is not None:
+                from ..neuro.surface_views import plot_surface_reconstruction
+
+                picture = plot_surface_reconstruction(tool, result)
+            else:
+                picture = views.plot_reconstruction(tool, result, background=_background_image(background))
+            picture.savefig(files.path(f"{name}_reconstruction.png"), dpi=130)
+    _say(files.published)
+
+
+@app.command()
+def activation(
+    maps: Annotated[list[Path], typer.Argument(metavar="MAPS...", help="One z map for each subject.")],
+    effective_threshold: _Effective = 1.645,
+    min_subjects: _Subjects = 2,
+    threshold: _Threshold = 0.674,
+    min_voxels: _Voxels = 5000,
+    region: _Region = None,
+    index: _Index = None,
+    resample: _Resample = False,
+    output: _Output = Path(),
+    background: _Background = "mni",
+) -> None:
+    """Activation regions across subjects: counts, the common region, and each subject's."""
+    neuro = _neuro()
+    from ..neuro.outputs import output_files
+    from ..neuro.views import plot_counts
+
+    with output_files(output) as files:
+        found = neuro.activation_regions(
+            maps,
+            effective_threshold=effective_threshold,
+            min_subjects=min_subjects,
+            threshold=threshold,
+            min_voxels=min_voxels,
+            region=region,
+            index=index,
+            resample=resample,
+        )
+        grid = found.grid
+
+        def save(name: str, data: Any) -> None:
+            grid.image(data, keep_range=False).to_filename(files.path(f"{name}.nii.gz"))
+
+        save("effective", found.effective)
+        save("common", found.common)
+        save("counts", found.counts)
+        names = _unique([_stem(path) for path in maps])
+        for name, kept, own in zip(names, found.kept, found.regions, strict=True):
+            if kept:
+                save(f"{name}_region", own)
+        with files.path("regions.csv").open("w", newline="", encoding="utf-8") as file:
+            table = csv.writer(file)
+            table.writerow(["subject", "voxels", "kept"])
+            table.writerows(zip(names, found.sizes.tolist(), found.kept.tolist(), strict=True))
+        picture = plot_counts(found, background=_background_image(background))
+        picture.savefig(files.path("counts.png"), dpi=130)
+    typer.echo(
+        f"{int(found.effective.sum()):,} effective voxels, {int(found.kept.sum())} of {len(maps)} subjects "
+        f"kept, {int(found.common.sum()):,} voxels common to them"
+    )
+    if region is None:
+        typer.echo("The regions are chosen by the maps themselves; --region takes one that is not.")
+    if len(maps) < min_subjects and region is None:
+        typer.echo(
+            f"Fewer than {min_subjects} maps: a voxel is effective if all of them reach the threshold."
+        )
+    _say(files.published)
+
+
+@app.command()
+def network(
+    maps: Annotated[list[Path], typer.Argument(metavar="MAPS...", help="One map for each subject.")],
+    atlas: Annotated[Path, typer.Option(help="Atlas of whole numbers, 0 is background.")],
+    labels: Annotated[Path | None, typer.Option(help="Names: a line `number name` for each region.")] = None,
+    threshold: Annotated[float, typer.Option(help="Edges are correlations above it.")] = 0.7,
+    min_voxels: Annotated[int, typer.Option(help="Smallest part of a region in the mask.")] = 10,
+    covariates: Annotated[Path | None, typer.Option(help="CSV with a column `subject` (file names).")] = None,
+    group_by: Annotated[str | None, typer.Option(help="Column of the covariates to group by.")] = None,
+    mask: _Mask = None,
+    index: _Index = None,
+    resample: _Resample = False,
+    output: _Output = Path(),
+    n_anchors: _Anchors = None,
+    n_neighbors: _Neighbors = 3,
+    n_eigenpairs: _Eigenpairs = None,
+    random_state: _Seed = 0,
+) -> None:
+    """Coactivation networks: prior correlation between atlas regions."""
+    neuro = _neuro()
+    from ..neuro.groups import read_groups
+    from ..neuro.network import write_edges, write_graphml, write_matrix
+    from ..neuro.outputs import output_files
+    from ..neuro.views import plot_networks
+
+    names = _unique([_stem(path) for path in maps])
+    groups = read_groups(covariates, group_by, names)
+    estimator = _model(n_anchors, n_neighbors, n_eigenpairs, "none", random_state)
+    with output_files(output) as files:
+        made = []
+        for name, path in zip(names, maps, strict=True):
+            tool = neuro.VolumeReconstructor(
+                estimator, mask=mask, index=index, resample=resample, smooth=True, random_state=random_state
+            ).fit(path)
+            found = neuro.coactivation_network(
+                tool, atlas, labels, threshold=threshold, min_voxels=min_voxels, resample=resample
+            )
+            made.append((name, groups[name], found))
+            write_matrix(files.path(f"{name}_network.csv"), found)
+            write_graphml(files.path(f"{name}_network.graphml"), found)
+        made.sort(key=lambda entry: entry[1])
+        write_edges(files.path("edges.csv"), made)
+        titles = [(f"{name} ({group})" if group else name, found) for name, group, found in made]
+        plot_networks(titles).savefig(files.path("networks.png"), dpi=130)
+    for name, group, found in made:
+        note = f" ({group})" if group else ""
+        typer.echo(f"{name}{note}: {len(found.labels)} regions, {len(found.edges)} edges above {threshold:g}")
+    _say(files.published)
+
+
+@app.command()
+def seed(
+    maps: Annotated[
+        list[Path], typer.Argument(metavar="MAPS...", help="The map; more only to find the seed.")
+    ],
+    at: Annotated[
+        tuple[float, float, float] | None,
+        typer.Option(metavar="X Y Z", help="Seed in mm; default: the peak."),
+    ] = None,
+    nearest: Annotated[bool, typer.Option(help="Take the nearest voxel if the seed is outside.")] = False,
+    mask: _Mask = None,
+    effective_threshold: _Effective = 1.645,
+    min_subjects: _Subjects = 2,
+    threshold: _Threshold = 0.674,
+    region: _Region = None,
+    index: _Index = None,
+    resample: _Resample = False,
+    output: _Output = Path(),
+    n_anchors: _Anchors = None,
+    n_neighbors: _Neighbors = 3,
+    n_eigenpairs: _Eigenpairs = None,
+    random_state: _Seed = 0,
+    background: _Background = "mni",
+) -> None:
+    """Log prior correlation of every voxel with a seed, for each map.
+
+    Without --mask a map's voxels are those of its activation region; without --at the seed is the voxel with
+    the highest average intensity in the region common to the maps.
+    """
+    neuro = _neuro()
+    from ..neuro.outputs import output_files
+    from ..neuro.views import plot_seed
+
+    estimator = _model(n_anchors, n_neighbors, n_eigenpairs, "none", random_state)
+    with output_files(output) as files:
+        found = neuro.activation_regions(
+            maps,
+            effective_threshold=effective_threshold,
+            min_subjects=min_subjects,
+            threshold=threshold,
+            min_voxels=1,
+            region=mask if region is None else region,
+            index=index,
+            resample=resample,
+        )
+        where = found.grid.at(found.peak()) if at is None else at
+        for name, path, own in zip(_unique([_stem(path) for path in maps]), maps, found.regions, strict=True):
+            tool = neuro.VolumeReconstructor(
+                estimator, mask=found.grid.image(own), index=index, resample=True, smooth=True
+            ).fit(path)
+            result = neuro.seed_map(tool, where, nearest=nearest)
+            result.log_correlation.to_filename(files.path(f"{name}_seed_log_correlation.nii.gz"))
+            result.distance.to_filename(files.path(f"{name}_seed_distance.nii.gz"))
+            picture = plot_seed(result, background=_background_image(background), name=name)
+            picture.savefig(files.path(f"{name}_seed.png"), dpi=130)
+            x, y, z = result.at
+            typer.echo(f"{name}: seed at {x:g} {y:g} {z:g} mm, {int(own.sum()):,} voxels")
+    _say(files.published)
+
+
+def _unique(names: list[str]) -> list[str]:
+    """Names that differ: the files of several folders may be called the same."""
+    return [name if names.count(name) == 1 else f"{i + 1:03d}_{name}" for i, name in enumerate(names)]

@@ -1,0 +1,7 @@
+"""What is wrong with an image, said so that a user can mend it."""
+
+from __future__ import annotations
+
+
+class ImageError(ValueError):
+    """An image, mask, atlas, mesh or seed that cannot be used; the message says why and what to do."""

@@ -1,0 +1,72 @@
+"""Groups of subjects by a covariate."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .errors import ImageError
+
+# More different numbers than this are cut at their median.
+_MOST_GROUPS = 6
+
+
+def read_groups(path: Any, column: str | None, subjects: Sequence[str]) -> dict[str, str]:
+    """The group of each subject, from a CSV table with a column `subject`.
+
+    Parameters
+    ----------
+    path : path or None
+    column : str, optional
+        The covariate; the first column that is not `subject` if there is only one.
+    subjects : sequence of str
+        Names as in the table (endings such as .nii.gz may be there).
+
+    Returns
+    -------
+    dict
+        Text for each subject: ``column=value``, or below and above the median of a covariate with many
+        values. Empty texts without a table.
+    """
+    if path is None:
+        if column is not None:
+            raise ImageError("--group-by needs a table of covariates: --covariates FILE.")
+        return dict.fromkeys(subjects, "")
+    try:
+        with Path(path).open(newline="", encoding="utf-8-sig") as file:
+            table = list(csv.DictReader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise ImageError(f"the covariates {path} cannot be read: {error}") from error
+    columns = [name for name in (table[0] if table else {}) if name != "subject"]
+    if not table or "subject" not in table[0] or not columns:
+        raise ImageError("the covariates need a title line, a column `subject` and at least one more.")
+    if column is None and len(columns) == 1:
+        column = columns[0]
+    if column not in columns:
+        raise ImageError(f"choose the covariate by --group-by: {', '.join(columns)}.")
+    values = {_plain(row["subject"]): (row[column] or "").strip() for row in table}
+    absent = [name for name in subjects if name not in values]
+    if absent:
+        raise ImageError(f"the covariates have no line for {', '.join(absent[:5])}.")
+    mine = [values[name] for name in subjects]
+    if len(set(mine)) > _MOST_GROUPS:
+        try:
+            numbers = np.array([float(value) for value in mine])
+        except ValueError:
+            numbers = np.array([])
+        if len(numbers):
+            middle = float(np.median(numbers))
+            mine = [f"{column} {'≤' if value <= middle else '>'} {middle:g}" for value in numbers]
+            return dict(zip(subjects, mine, strict=True))
+    return {name: f"{column}={value}" for name, value in zip(subjects, mine, strict=True)}
+
+
+def _plain(name: str | None) -> str:
+    text = Path((name or "").strip()).name
+    for ending in (".gz", ".nii"):
+        text = text.removesuffix(ending)
+    return text

@@ -1,0 +1,61 @@
+"""Files that appear all together or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from .errors import ImageError
+
+
+class OutputFiles:
+    """Files under construction: written next to their place, moved there at the end."""
+
+    def __init__(self, folder: Path, workshop: Path) -> None:
+        self._folder = folder
+        self._workshop = workshop
+        self._names: list[str] = []
+        self.published: list[Path] = []
+
+    def path(self, name: str) -> Path:
+        """Where to write the file that shall be called `name`."""
+        self._names.append(name)
+        return self._workshop / name
+
+    def publish(self) -> None:
+        """Move every file to its place."""
+        for name in self._names:
+            os.replace(self._workshop / name, self._folder / name)
+        self.published = [self._folder / name for name in self._names]
+
+
+@contextmanager
+def output_files(folder: str | Path) -> Iterator[OutputFiles]:
+    """Files for `folder`, which must exist or have a parent; published when the block ends without error.
+
+    Raises
+    ------
+    ImageError
+        Before anything is computed, if nothing can be written there.
+    """
+    folder = Path(folder)
+    made = not folder.exists()
+    try:
+        if made:
+            folder.mkdir()
+        workshop = Path(tempfile.mkdtemp(prefix=".flgp-", dir=folder))
+    except OSError as error:
+        raise ImageError(f"cannot write to {folder}: {error.strerror}. Choose another --output.") from error
+    files = OutputFiles(folder, workshop)
+    try:
+        yield files
+        files.publish()
+        made = False
+    finally:
+        shutil.rmtree(workshop, ignore_errors=True)
+        if made:
+            folder.rmdir()

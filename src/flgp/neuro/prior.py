@@ -1,0 +1,61 @@
+"""Prior correlations of a fitted model, from its feature map and never as an n×n matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._typing import Array, IntArray
+from ..blocks import map_rows
+from ..estimators._base import HeatKernelEstimator
+
+
+def prior_features(model: HeatKernelEstimator, X: Array) -> Array:
+    """D^(1/2) φ(x), shape (b, M): their inner products are the prior covariance C_t."""
+    feature_map = model.feature_map_
+    rows = feature_map.rows(X)
+    return rows.closeness[:, None] * feature_map.features(rows) * np.sqrt(model._prior_weights())
+
+
+def prior_correlation(model: HeatKernelEstimator, X: Array, seed: Array) -> Array:
+    """Prior correlation of f between the points X (n, p) and one point (p,), shape (n,)."""
+    here = prior_features(model, np.asarray(seed, dtype=float)[None])[0]
+
+    def correlation(block: Array) -> Array:
+        features = prior_features(model, block)
+        norms = np.linalg.norm(features, axis=1) * np.linalg.norm(here)
+        return np.clip(features @ here / np.where(norms > 0, norms, np.inf), -1.0, 1.0)
+
+    return map_rows(X, correlation, 1)
+
+
+def region_correlation(model: HeatKernelEstimator, X: Array, region: IntArray, n_regions: int) -> Array:
+    """Prior correlation between the means of f over regions.
+
+    Parameters
+    ----------
+    model : fitted FLGP estimator
+    X : array of shape (n, p)
+    region : int array of shape (n,)
+        The region of each point, from 0; negative for none.
+    n_regions : int
+        K.
+
+    Returns
+    -------
+    array of shape (K, K)
+    """
+    inside = np.flatnonzero(region >= 0)
+    sums: Any = 0.0
+    for rows in np.array_split(inside, max(len(inside) // 8192, 1)):
+        shape = (n_regions, len(rows))
+        members = sparse.csr_array((np.ones(len(rows)), (region[rows], np.arange(len(rows)))), shape=shape)
+        sums = sums + members @ prior_features(model, X[rows])
+    # The number of voxels cancels: a correlation of means is one of sums.
+    norms = np.linalg.norm(sums, axis=1, keepdims=True)
+    unit = sums / np.where(norms > 0, norms, np.inf)
+    correlation = np.clip(unit @ unit.T, -1.0, 1.0)
+    np.fill_diagonal(correlation, 1.0)
+    return correlation

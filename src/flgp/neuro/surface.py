@@ -1,0 +1,227 @@
+"""Values on a cortical surface: vertices as points, opposite banks of a fold kept apart by their normals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import nibabel as nib
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import dijkstra
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from .._typing import Array, IntArray
+from ..estimators import FLGPRegressor
+from .errors import ImageError
+from .scores import Scores, score_predictions
+from .volume import check_anchors, hold_out
+from .volumes import _UNREADABLE
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """A triangulated surface."""
+
+    coordinates: Array  # (n, 3) mm
+    faces: IntArray  # (f, 3)
+
+    def normals(self) -> Array:
+        """Unit normals of the vertices, averaged over their faces by area, shape (n, 3)."""
+        a, b, c = (self.coordinates[self.faces[:, k]] for k in range(3))
+        of_faces = np.cross(b - a, c - a)
+        total = np.zeros_like(self.coordinates)
+        for k in range(3):
+            np.add.at(total, self.faces[:, k], of_faces)
+        length = np.linalg.norm(total, axis=1, keepdims=True)
+        return total / np.where(length > 0, length, 1.0)
+
+    def points(self, normal_weight: float) -> Array:
+        """Vertices as points (x, w·normal), shape (n, 6).
+
+        In space alone the two banks of a sulcus touch. Their normals are opposite, so with a weight of w mm
+        they are 2w further apart, while along the sheet the normal turns slowly.
+        """
+        return np.hstack([self.coordinates, normal_weight * self.normals()])
+
+    def geodesic(self, vertex: int) -> Array:
+        """Length of the shortest path along the edges from one vertex to all, shape (n,)."""
+        n = len(self.coordinates)
+        pairs = np.vstack([self.faces[:, [0, 1]], self.faces[:, [1, 2]], self.faces[:, [2, 0]]])
+        pairs = np.unique(np.sort(pairs, axis=1), axis=0)
+        length = np.linalg.norm(self.coordinates[pairs[:, 0]] - self.coordinates[pairs[:, 1]], axis=1)
+        graph = sparse.csr_array((length, (pairs[:, 0], pairs[:, 1])), shape=(n, n))
+        return dijkstra(graph, directed=False, indices=vertex)
+
+
+def read_mesh(mesh: Any) -> Mesh:
+    """A mesh from a GIFTI path, a pair (coordinates, faces), or an object with these attributes."""
+    if isinstance(mesh, Mesh):
+        return mesh
+    from nilearn.surface import load_surf_mesh
+
+    try:
+        loaded = load_surf_mesh(str(mesh) if isinstance(mesh, Path) else mesh)
+    except (*_UNREADABLE, TypeError, IndexError) as error:
+        raise ImageError(f"the mesh cannot be read: {error}") from error
+    coordinates = np.asarray(loaded.coordinates, dtype=float)
+    faces = np.asarray(loaded.faces)
+    if coordinates.ndim != 2 or coordinates.shape[1] != 3 or not np.isfinite(coordinates).all():
+        raise ImageError(f"the mesh's vertices have shape {coordinates.shape}: finite (n, 3) is needed.")
+    whole = np.issubdtype(faces.dtype, np.integer)
+    if (
+        not whole
+        or faces.ndim != 2
+        or faces.shape[1] != 3
+        or len(faces) == 0
+        or faces.min() < 0
+        or faces.max() >= len(coordinates)
+    ):
+        raise ImageError(f"the mesh's faces must be triples of vertex numbers below {len(coordinates)}.")
+    return Mesh(coordinates, faces)
+
+
+def read_vertex_values(values: Any, n_vertices: int, index: int | None = None) -> Array:
+    """Values (n,) on the vertices, from a GIFTI path or an array; NaN where missing."""
+    if isinstance(values, str | Path):
+        from nilearn.surface import load_surf_data
+
+        if not Path(values).is_file():
+            raise ImageError(f"the values: there is no file {values}.")
+        try:
+            values = load_surf_data(str(values))
+        except (*_UNREADABLE, TypeError, IndexError) as error:
+            raise ImageError(f"the values {Path(values).name} cannot be read: {error}") from error
+    data = np.asarray(values, dtype=float)
+    if data.ndim == 2:
+        k = data.shape[1]
+        if index is None and k > 1:
+            raise ImageError(f"the values have {k} columns. Choose one by --index (0 to {k - 1}).")
+        if not 0 <= (index or 0) < k:
+            raise ImageError(f"the values have {k} columns: --index {index} must be from 0 to {k - 1}.")
+        data = data[:, index or 0]
+    if data.shape != (n_vertices,):
+        raise ImageError(f"the values have shape {data.shape}, but the mesh has {n_vertices:,} vertices.")
+    return np.where(np.isfinite(data), data, np.nan)
+
+
+def vertex_image(values: Array) -> Any:
+    """A GIFTI image of one value for each vertex, in single precision."""
+    array = nib.gifti.GiftiDataArray(
+        np.asarray(values, dtype=np.float32), intent="NIFTI_INTENT_ESTIMATE", datatype="NIFTI_TYPE_FLOAT32"
+    )
+    return nib.gifti.GiftiImage(darrays=[array])
+
+
+@dataclass(frozen=True)
+class SurfaceReconstruction:
+    """Completed values and their uncertainty, as GIFTI images."""
+
+    mean: Any
+    std: Any
+    scores: Scores | None
+
+
+class SurfaceReconstructor(BaseEstimator):
+    """Fills missing values on a triangulated surface.
+
+    Parameters
+    ----------
+    estimator : FLGPRegressor, optional
+        The model. None: `FLGPRegressor()`.
+    normal_weight : float
+        w, in mm: vertices are the points (x, w·normal), so that distances do not cross folds.
+    index : int, optional
+        Which column of the values.
+    labeled_ratio : float in (0, 1), optional
+        Keep this share of the observed vertices, at random, and hold the rest out to score.
+    smooth : bool
+        Return the posterior mean everywhere. Otherwise observed values stay as they are.
+    random_state : int, RandomState or None
+        Seed of the held-out vertices, and of the model if it has none.
+
+    Attributes
+    ----------
+    model_ : FLGPRegressor
+    mesh_ : Mesh
+    points_ : array of shape (n, 6)
+    values_ : array of shape (n,)
+    labeled_ : bool array of shape (n,)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        normal_weight: float = 3.0,
+        index: int | None = None,
+        labeled_ratio: float | None = None,
+        smooth: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.normal_weight = normal_weight
+        self.index = index
+        self.labeled_ratio = labeled_ratio
+        self.smooth = smooth
+        self.random_state = random_state
+
+    def fit(self, mesh: Any, values: Any) -> Self:
+        """Learn from the vertices whose value is not NaN.
+
+        Parameters
+        ----------
+        mesh : path of a GIFTI mesh, Mesh, or pair (coordinates, faces)
+        values : path of a GIFTI file, or array of shape (n,)
+
+        Returns
+        -------
+        self
+        """
+        if not (np.isfinite(self.normal_weight) and self.normal_weight >= 0):
+            raise ImageError(f"normal_weight={self.normal_weight!r} must be 0 or a positive number of mm.")
+        surface = read_mesh(mesh)
+        y = read_vertex_values(values, len(surface.coordinates), self.index)
+        labeled = ~np.isnan(y)
+        if not labeled.any():
+            raise ImageError("no vertex has a finite value.")
+        if labeled.all() and self.labeled_ratio is None and not self.smooth:
+            raise ImageError(
+                "nothing to reconstruct: every vertex has a value. Mark missing ones by NaN, hold some out "
+                "by --labeled-ratio, or ask for smoothing (--smooth)."
+            )
+        seed = check_random_state(self.random_state)
+        if self.labeled_ratio is not None:
+            labeled = hold_out(labeled, self.labeled_ratio, seed)
+        model = FLGPRegressor() if self.estimator is None else clone(self.estimator)
+        check_anchors(model, len(y), "vertices")
+        if getattr(model, "random_state", 0) is None and self.random_state is not None:
+            model.set_params(random_state=seed.randint(2**31 - 1))
+        self.mesh_, self.values_, self.labeled_ = surface, y, labeled
+        self.points_ = surface.points(float(self.normal_weight))
+        self.model_ = model.fit(self.points_, np.where(labeled, y, np.nan))
+        return self
+
+    def reconstruct(self) -> SurfaceReconstruction:
+        """The completed values; standard deviations as for volumes."""
+        check_is_fitted(self)
+        mean, std = self.model_.predict(self.points_, return_std=True)
+        scores = None
+        held_out = ~self.labeled_ & ~np.isnan(self.values_)
+        if held_out.any():
+            y = self.values_[held_out]
+            scores = score_predictions(y, mean[held_out], std[held_out], int(self.labeled_.sum()))
+        if self.smooth:
+            mean, variance = self.model_.latent_mean_and_variance(self.points_)
+            std = np.sqrt(variance)
+        else:
+            mean = np.where(self.labeled_, self.values_, mean)
+            std = np.where(self.labeled_, 0.0, std)
+        return SurfaceReconstruction(vertex_image(mean), vertex_image(std), scores)
+
+    def fit_reconstruct(self, mesh: Any, values: Any) -> SurfaceReconstruction:
+        """`fit`, then `reconstruct`."""
+        return self.fit(mesh, values).reconstruct()

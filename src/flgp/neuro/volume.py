@@ -1,0 +1,206 @@
+"""Completion of a brain map: observed voxels in, all voxels of a mask out, with uncertainty."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from .._typing import Array, BoolArray
+from ..estimators import FLGPRegressor
+from .errors import ImageError
+from .scores import Scores, score_predictions
+from .volumes import Volume, read_mask, read_volume
+
+
+@dataclass(frozen=True)
+class Reconstruction:
+    """A completed map and its uncertainty, as NIfTI images on the grid of the map."""
+
+    mean: Any
+    std: Any
+    scores: Scores | None  # where voxels were held out
+
+
+class VolumeReconstructor(BaseEstimator):
+    """Fills the missing voxels of a brain map by a Gaussian process on the shape of the mask.
+
+    Voxels are points in millimetres, so anisotropic voxels and oblique slices are right.
+
+    Parameters
+    ----------
+    estimator : FLGPRegressor, optional
+        The model. None: `FLGPRegressor()`, heat kernel and local residual. The paper's:
+        `FLGPRegressor(n_anchors=1500, n_neighbors=3, n_eigenpairs=500, residual=None)`.
+    mask : path, image, array or nilearn masker, optional
+        Voxels that belong to the map. None: finite and non-zero ones (and those that `missing` names).
+    index : int, optional
+        Which volume of a 4-D image.
+    resample : bool
+        Move masks on another grid to that of the map; otherwise that is an error.
+    labeled_ratio : float in (0, 1), optional
+        Keep this share of the observed voxels, at random, and hold the rest out to score.
+    smooth : bool
+        Return the posterior mean everywhere. Otherwise observed values stay as they are.
+    random_state : int, RandomState or None
+        Seed of the held-out voxels, and of the model if it has none.
+
+    Attributes
+    ----------
+    model_ : FLGPRegressor
+    mask_ : bool array of shape (nx, ny, nz)
+    coordinates_ : array of shape (n, 3)
+        Voxel centres in millimetres.
+    values_ : array of shape (n,)
+        As given; NaN where missing.
+    labeled_ : bool array of shape (n,)
+        Voxels that the model saw.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from flgp.neuro import VolumeReconstructor
+    >>> x, y, z = np.indices((12, 12, 6))
+    >>> data = 1 + np.sin(x / 3) * np.cos(y / 4)
+    >>> data[4:6, 4:6, 2:4] = np.nan
+    >>> mask = np.ones(data.shape)
+    >>> result = VolumeReconstructor(mask=mask, random_state=0).fit_reconstruct(data, affine=np.eye(4))
+    >>> bool(np.isfinite(result.mean.get_fdata()).all())
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        mask: Any = None,
+        index: int | None = None,
+        resample: bool = False,
+        labeled_ratio: float | None = None,
+        smooth: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.mask = mask
+        self.index = index
+        self.resample = resample
+        self.labeled_ratio = labeled_ratio
+        self.smooth = smooth
+        self.random_state = random_state
+
+    def fit(self, image: Any, y: Any = None, *, affine: Any = None, missing: Any = None) -> Self:
+        """Learn from the observed voxels.
+
+        Parameters
+        ----------
+        image : path, nibabel image, or array with `affine`
+            NaN inside the mask is missing.
+        y : ignored
+        affine : array of shape (4, 4), optional
+        missing : path, image or array, optional
+            Non-zero where a voxel is missing, whatever the map says there.
+
+        Returns
+        -------
+        self
+        """
+        volume = read_volume(image, affine=affine, index=self.index)
+        observed = np.isfinite(volume.data)
+        if self.mask is None:
+            inside = observed & (volume.data != 0)
+        else:
+            inside = read_mask(self.mask, volume, resample=self.resample)
+        if missing is not None:
+            lost = read_mask(missing, volume, resample=self.resample, what="the mask of missing voxels")
+            inside = inside | lost if self.mask is None else inside
+            observed = observed & ~lost
+        values = np.where(observed, volume.data, np.nan)[inside]
+        self._check_enough(volume, values)
+        seed = check_random_state(self.random_state)
+        labeled = ~np.isnan(values)
+        if self.labeled_ratio is not None:
+            labeled = hold_out(labeled, self.labeled_ratio, seed)
+        model = FLGPRegressor() if self.estimator is None else clone(self.estimator)
+        check_anchors(model, len(values), "voxels")
+        if getattr(model, "random_state", 0) is None and self.random_state is not None:
+            model.set_params(random_state=seed.randint(2**31 - 1))
+        self.coordinates_ = volume.coordinates(inside)
+        self.model_ = model.fit(self.coordinates_, np.where(labeled, values, np.nan))
+        self.mask_, self.values_, self.labeled_, self._volume_ = inside, values, labeled, volume
+        return self
+
+    def _check_enough(self, volume: Volume, values: Array) -> None:
+        if len(values) == 0:
+            raise ImageError(f"{volume.name} has no finite, non-zero voxel. Give a mask, or another map.")
+        known = int((~np.isnan(values)).sum())
+        if known == 0:
+            raise ImageError(f"{volume.name} has no observed voxel inside the mask.")
+        if known == len(values) and self.labeled_ratio is None and not self.smooth:
+            raise ImageError(
+                f"nothing to reconstruct: all {known:,} voxels of the mask are observed. Mark missing ones "
+                "by NaN inside a mask (--mask) or by --missing, hold some out by --labeled-ratio, or ask for "
+                "smoothing (--smooth)."
+            )
+
+    def predict(self) -> tuple[Array, Array]:
+        """Predictive mean and standard deviation (n,) of the value of every voxel of the mask."""
+        check_is_fitted(self)
+        return self.model_.predict(self.coordinates_, return_std=True)
+
+    def reconstruct(self) -> Reconstruction:
+        """The completed map.
+
+        Returns
+        -------
+        Reconstruction
+            Outside the mask the mean is the map as it was and the standard deviation 0. Where an observed
+            value is kept, the standard deviation is 0; with `smooth` it is that of the posterior of f, and
+            otherwise that of the value, noise included.
+        """
+        mean, std = self.predict()
+        scores = None
+        held_out = ~self.labeled_ & ~np.isnan(self.values_)
+        if held_out.any():
+            scores = score_predictions(
+                self.values_[held_out], mean[held_out], std[held_out], int(self.labeled_.sum())
+            )
+        if self.smooth:
+            mean, variance = self.model_.latent_mean_and_variance(self.coordinates_)
+            std = np.sqrt(variance)
+        else:
+            mean = np.where(self.labeled_, self.values_, mean)
+            std = np.where(self.labeled_, 0.0, std)
+        volume: Volume = self._volume_
+        completed, spread = volume.data.copy(), np.zeros(volume.data.shape)
+        completed[self.mask_], spread[self.mask_] = mean, std
+        return Reconstruction(volume.image(completed), volume.image(spread, keep_range=False), scores)
+
+    def fit_reconstruct(self, image: Any, *, affine: Any = None, missing: Any = None) -> Reconstruction:
+        """`fit`, then `reconstruct`."""
+        return self.fit(image, affine=affine, missing=missing).reconstruct()
+
+
+def hold_out(labeled: BoolArray, ratio: float, rng: np.random.RandomState) -> BoolArray:
+    """A random share of the labelled rows, at least one of them, and at least one left out."""
+    if not 0 < ratio < 1:
+        raise ImageError(f"labeled_ratio={ratio!r} must be between 0 and 1.")
+    known = np.flatnonzero(labeled)
+    if len(known) < 2:
+        raise ImageError("labeled_ratio needs at least two observed values.")
+    count = min(max(round(ratio * len(known)), 1), len(known) - 1)
+    kept = np.zeros(len(labeled), dtype=bool)
+    kept[rng.permutation(known)[:count]] = True
+    return kept
+
+
+def check_anchors(model: Any, n: int, what: str) -> None:
+    """Refuse more anchors than points, which a user has hardly meant."""
+    count = getattr(model, "n_anchors", "auto")
+    if isinstance(count, int | np.integer) and count > n:
+        raise ImageError(
+            f"n_anchors={count} but the mask holds only {n:,} {what}. Lower --n-anchors or leave it at auto."
+        )

@@ -1,0 +1,203 @@
+"""Volumes: what nibabel reads, as plain arrays with their affine, and back to NIfTI."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nibabel as nib
+import numpy as np
+
+from .._typing import Array, BoolArray, IntArray
+from .errors import ImageError
+
+# Affines are stored in single precision; a thousandth of a millimetre is the same grid.
+_GRID_TOLERANCE = 1e-3
+_UNREADABLE = (OSError, EOFError, ValueError, zlib.error, nib.filebasedimages.ImageFileError)
+
+
+@dataclass(frozen=True)
+class Volume:
+    """One three-dimensional map."""
+
+    data: Array  # (nx, ny, nz) double precision
+    affine: Array  # (4, 4) voxel indices to millimetres
+    name: str
+    shape: tuple[int, ...]  # of the image as given: (nx, ny, nz) or (nx, ny, nz, 1)
+    header: Any = None  # NIfTI header, or None
+
+    def coordinates(self, mask: BoolArray) -> Array:
+        """Voxel centres in millimetres, shape (n, 3), in the order of `data[mask]`."""
+        return to_millimetres(np.argwhere(mask), self.affine)
+
+    def at(self, index: IntArray) -> Array:
+        """Centre (3,) in millimetres of one voxel, index (3,)."""
+        return to_millimetres(index, self.affine)
+
+    def image(self, data: Array, *, keep_range: bool = True) -> Any:
+        """A NIfTI image of single precision on this grid, with this header.
+
+        Parameters
+        ----------
+        data : array of shape (nx, ny, nz)
+        keep_range : bool
+            Whether the header's display range (cal_min, cal_max) still fits.
+        """
+        values = np.asarray(data, dtype=np.float32).reshape(self.shape)
+        kind = nib.Nifti2Image if isinstance(self.header, nib.Nifti2Header) else nib.Nifti1Image
+        image = kind(values, self.affine, self.header)
+        image.set_data_dtype(np.float32)
+        image.header.set_slope_inter(1.0, 0.0)
+        if not keep_range:
+            image.header["cal_min"] = image.header["cal_max"] = 0.0
+        return image
+
+
+def to_millimetres(index: IntArray, affine: Array) -> Array:
+    """Voxel indices (n, 3) to millimetres (n, 3)."""
+    return nib.affines.apply_affine(affine, index)
+
+
+def read_volume(image: Any, *, affine: Any = None, index: int | None = None, what: str = "the map") -> Volume:
+    """A map from a path, an image or an array.
+
+    Parameters
+    ----------
+    image : str, Path, nibabel image, or array of shape (nx, ny, nz) or (nx, ny, nz, k)
+    affine : array of shape (4, 4), optional
+        Needed for an array, and for nothing else.
+    index : int, optional
+        Which volume of a four-dimensional image, from 0.
+    what : str
+        What to call it in messages.
+
+    Raises
+    ------
+    ImageError
+        If it cannot be read, or is not one volume with a usable affine.
+    """
+    if isinstance(image, str | Path):
+        return _from_image(_open(Path(image), what), index, f"{what} {Path(image).name}")
+    if isinstance(image, nib.spatialimages.SpatialImage):
+        if affine is not None:
+            raise ImageError(f"{what} is an image and has its own affine: leave out affine.")
+        return _from_image(image, index, what)
+    if affine is None:
+        raise ImageError(
+            f"{what} is {type(image).__name__}. Give a path, a nibabel image, or an array with its affine."
+        )
+    try:
+        data = np.asarray(image, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ImageError(f"{what} is not an array of numbers.") from error
+    return _volume(data, np.asarray(affine, dtype=float), index, what, None)
+
+
+def _open(path: Path, what: str) -> Any:
+    if not path.is_file():
+        raise ImageError(f"{what}: there is no file {path}.")
+    try:
+        image = nib.load(path)
+    except _UNREADABLE as error:
+        raise ImageError(f"{what} {path.name} cannot be read as an image: {error}") from error
+    if not isinstance(image, nib.spatialimages.SpatialImage):
+        raise ImageError(
+            f"{what} {path.name} is not a volume. Surfaces go to flgp.neuro.SurfaceReconstructor."
+        )
+    return image
+
+
+def _from_image(image: Any, index: int | None, what: str) -> Volume:
+    if np.iscomplexobj(np.zeros(0, image.get_data_dtype())):
+        raise ImageError(f"{what} holds complex numbers. Give its magnitude or one part.")
+    try:
+        data = np.asarray(image.dataobj, dtype=float)
+    except (*_UNREADABLE, TypeError) as error:
+        raise ImageError(f"{what} is truncated or corrupt: {error}") from error
+    header = image.header if isinstance(image.header, nib.Nifti1Header) else None
+    return _volume(data, np.asarray(image.affine, dtype=float), index, what, header)
+
+
+def _volume(data: Array, affine: Array, index: int | None, what: str, header: Any) -> Volume:
+    if affine.shape != (4, 4) or not np.isfinite(affine).all() or abs(np.linalg.det(affine[:3, :3])) < 1e-12:
+        raise ImageError(f"{what} has no usable affine (4×4, invertible): {affine.tolist()}.")
+    while data.ndim > 4 and data.shape[-1] == 1:
+        data = data[..., 0]
+    if data.ndim not in (3, 4) or 0 in data.shape:
+        raise ImageError(f"{what} has shape {data.shape}: one volume (x, y, z) is needed.")
+    shape = data.shape
+    if data.ndim == 4:
+        k = data.shape[3]
+        if index is None and k > 1:
+            raise ImageError(
+                f"{what} is 4-D with {k} volumes, shape {data.shape}. Choose one by --index (0 to {k - 1})."
+            )
+        if not 0 <= (index or 0) < k:
+            raise ImageError(f"{what} has {k} volumes: --index {index} must be from 0 to {k - 1}.")
+        data = data[..., index or 0]
+        shape = data.shape if k > 1 else shape
+    return Volume(data, affine, what, shape, header)
+
+
+def same_grid(volume: Volume, other: Volume) -> bool:
+    """Whether two volumes have the same voxels."""
+    return volume.data.shape == other.data.shape and np.allclose(
+        volume.affine, other.affine, rtol=0, atol=_GRID_TOLERANCE
+    )
+
+
+def on_grid_of(volume: Volume, like: Volume, *, resample: bool, nearest: bool = True) -> Volume:
+    """`volume` on the grid of `like`.
+
+    Raises
+    ------
+    ImageError
+        With both shapes and affines, if the grids differ and `resample` is False.
+    """
+    if same_grid(volume, like):
+        return volume
+    if not resample:
+        raise ImageError(
+            f"{volume.name} and {like.name} are on different grids. {volume.name}: shape "
+            f"{volume.data.shape}, affine {_rows(volume.affine)}; {like.name}: shape {like.data.shape}, "
+            f"affine {_rows(like.affine)}. Resample one of them, or ask for it by --resample (resample=True)."
+        )
+    from nilearn.image import resample_img
+
+    moved = resample_img(
+        nib.Nifti1Image(volume.data.astype(np.float32), volume.affine),
+        target_affine=like.affine,
+        target_shape=like.data.shape,
+        interpolation="nearest" if nearest else "continuous",
+        force_resample=True,
+        copy_header=True,
+    )
+    return Volume(np.asarray(moved.dataobj, dtype=float), like.affine, volume.name, like.data.shape)
+
+
+def _rows(affine: Array) -> str:
+    return "[" + "; ".join(" ".join(f"{value:g}" for value in row) for row in affine[:3]) + "]"
+
+
+def read_mask(mask: Any, like: Volume, *, resample: bool = False, what: str = "the mask") -> BoolArray:
+    """A mask (nx, ny, nz) on the grid of a map: non-zero, finite voxels.
+
+    Parameters
+    ----------
+    mask : str, Path, image, array on the grid of the map, or nilearn masker
+    like : Volume
+    resample : bool
+        Whether a mask on another grid is moved to that of the map.
+    """
+    if hasattr(mask, "mask_img_") or hasattr(mask, "mask_img"):  # a nilearn masker
+        mask = getattr(mask, "mask_img_", None) or getattr(mask, "mask_img", None)
+        if mask is None:
+            raise ImageError(f"{what} is a masker without a mask. Fit it first, or give it a mask_img.")
+    affine = like.affine if isinstance(mask, np.ndarray) else None
+    volume = on_grid_of(read_volume(mask, affine=affine, what=what), like, resample=resample)
+    inside = np.isfinite(volume.data) & (volume.data != 0)
+    if not inside.any():
+        raise ImageError(f"{volume.name} is empty: no voxel is non-zero{' on this grid' * resample}.")
+    return inside
