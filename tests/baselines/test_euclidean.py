@@ -51,6 +51,9 @@ def test_a_given_length_scale_is_kept(wave):
     X, _, y = wave
     kernel = EGPRegressor(length_scale=1.0).fit(X, y).model_.kernel_
     assert kernel.k1.k2.length_scale == 1.0
+    kernel = EGPRegressor(length_scale="median").fit(X, y).model_.kernel_
+    gaps = np.abs(X[:40] - X[:40].T)[np.triu_indices(40, 1)]
+    assert kernel.k1.k2.length_scale == pytest.approx(np.median(gaps) / np.sqrt(2))
 
 
 def test_classification(rng):

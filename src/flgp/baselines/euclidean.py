@@ -9,6 +9,7 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
+from scipy.spatial.distance import pdist
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
@@ -27,17 +28,19 @@ _BLOCK_ROWS = 8_192
 class _Euclidean(BaseEstimator):
     """Squared-exponential kernel a² exp(-d²/2l²), with a² learned."""
 
-    length_scale: float | None
+    length_scale: float | str | None
     n_restarts: int
 
     def _check_parameters(self) -> None:
-        check_positive("length_scale", self.length_scale)
+        if self.length_scale != "median":
+            check_positive("length_scale", self.length_scale)
         check_count("n_restarts", self.n_restarts, minimum=0)
 
     def _kernel(self, X: Array) -> Kernel:
         """Starting values: the amplitude 1, the length scale that of the labelled points."""
         if self.length_scale is not None:
-            return ConstantKernel(1.0, _BOUNDS) * RBF(float(self.length_scale), "fixed")
+            given = median_length_scale(X) if isinstance(self.length_scale, str) else float(self.length_scale)
+            return ConstantKernel(1.0, _BOUNDS) * RBF(given, "fixed")
         spread = float(np.sqrt(X.var(axis=0).sum())) or 1.0
         return ConstantKernel(1.0, _BOUNDS) * RBF(spread, (1e-3 * spread, 1e3 * spread))
 
@@ -60,14 +63,21 @@ class _Euclidean(BaseEstimator):
         return np.concatenate(parts)
 
 
+def median_length_scale(X: Array) -> float:
+    """The rule of thumb 2l² = median |x - x'|² over pairs of points (m, p); 1 where all are the same."""
+    sqdist = pdist(X, "sqeuclidean")
+    typical = float(np.median(sqdist)) if len(sqdist) else 0.0
+    return float(np.sqrt(typical / 2.0)) if typical > 0 else 1.0
+
+
 class EGPRegressor(RegressorMixin, _Euclidean):
     """Gaussian process regression with a squared-exponential kernel of Euclidean distance.
 
     Parameters
     ----------
-    length_scale : float, optional
-        l. None: learned by evidence, like noise and amplitude. A number keeps it, as the paper's EGP keeps
-        its package's default (1.0 is scikit-learn's).
+    length_scale : float, "median", optional
+        l. None: learned by evidence, like noise and amplitude. A number keeps it; "median" keeps the rule of
+        thumb 2l² = median |x - x'|², as the paper's EGP keeps its package's default.
     n_restarts : int
         Further starting points of the search.
     random_state : int, RandomState or None
@@ -81,7 +91,7 @@ class EGPRegressor(RegressorMixin, _Euclidean):
     """
 
     def __init__(
-        self, *, length_scale: float | None = None, n_restarts: int = 2, random_state: Any = None
+        self, *, length_scale: float | str | None = None, n_restarts: int = 2, random_state: Any = None
     ) -> None:
         self.length_scale = length_scale
         self.n_restarts = n_restarts
@@ -126,8 +136,8 @@ class EGPClassifier(ClassifierMixin, _Euclidean):
 
     Parameters
     ----------
-    length_scale : float, optional
-        l. None: learned by evidence, like the amplitude.
+    length_scale : float, "median", optional
+        l. None: learned by evidence, like the amplitude; otherwise as for `EGPRegressor`.
     unlabeled : int or str, default -1
         The label that means "unlabelled".
     n_restarts : int
@@ -146,7 +156,7 @@ class EGPClassifier(ClassifierMixin, _Euclidean):
     def __init__(
         self,
         *,
-        length_scale: float | None = None,
+        length_scale: float | str | None = None,
         unlabeled: Any = -1,
         n_restarts: int = 0,
         random_state: Any = None,

@@ -108,6 +108,7 @@ class GLGPRegressor(_Landmarks, FLGPRegressor):
             likelihood=likelihood,
             inference=inference,
             mean=mean,
+            residual=None,
             random_state=random_state,
             n_jobs=n_jobs,
             verbose=verbose,

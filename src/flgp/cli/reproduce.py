@@ -1,0 +1,158 @@
+"""`flgp reproduce NAME`: a table of the paper, our figures beside the published ones."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table as RichTable
+
+from ..reproduce.catalogue import NAMES, find
+
+if TYPE_CHECKING:
+    from ..reproduce import Experiment, Options, Store, Table
+
+_WIDTH = 200
+_HELP = f"Experiment: {', '.join(NAMES)}."
+
+
+def reproduce(
+    name: Annotated[str, typer.Argument(help=_HELP, show_default=False)],
+    n: Annotated[str | None, typer.Option(help="Numbers of points, separated by commas.")] = None,
+    repeats: Annotated[int | None, typer.Option(help="Repeats; default: the paper's.")] = None,
+    methods: Annotated[str | None, typer.Option(help="Methods, separated by commas.")] = None,
+    models: Annotated[str | None, typer.Option(help="paper, ours, or both separated by a comma.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of everything that is random.")] = 0,
+    data_dir: Annotated[
+        Path | None, typer.Option(help="Folder with the four MNIST idx files [env: FLGP_MNIST_DIR].")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Results folder; a run goes on where it stopped. Default: flgp-NAME.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Rows computed at a time.")] = 1,
+    quick: Annotated[bool, typer.Option(help="A small version, in about a minute.")] = False,
+    figures: Annotated[bool, typer.Option(help="Also make the figures (PNG and PDF).")] = True,
+) -> None:
+    """Reproduce a table of the paper: the published figures, the paper's model here, and ours."""
+    from ..reproduce import Options, Store
+
+    experiment = find(name)
+    options = Options(
+        n=_numbers(n),
+        repeats=repeats,
+        methods=_words(methods),
+        models=_words(models),
+        seed=seed,
+        data_dir=None if data_dir is None else str(data_dir),
+        quick=quick,
+    )
+    experiment.check(options)
+    folder = out if out is not None else Path(f"flgp-{name}{'-quick' if quick else ''}")
+    command = " ".join(["flgp", *sys.argv[1:]])
+    store = Store(folder, experiment, options, command)
+    # A table that is piped into a file is not broken at 80 columns.
+    console = Console(width=None if sys.stdout.isatty() else _WIDTH)
+    wanted = experiment.jobs(options)
+    if not wanted:
+        raise ValueError(
+            f"Nothing to compute: no method of {name} is run at these n. Change --n or --methods."
+        )
+    _compute(console, experiment, store, wanted, options, jobs)
+    rows = store.ordered()
+    tables = experiment.tables(rows, options)
+    for table in tables:
+        console.print(_rich(table))
+        if table.note:
+            console.print(table.note, style="dim", highlight=False)
+        (folder / f"{table.name}.csv").write_text(table.csv(), encoding="utf-8")
+    text = "\n".join(table.markdown() for table in tables)
+    (folder / "tables.md").write_text(text, encoding="utf-8")
+    if figures:
+        _draw(console, experiment, rows, options, folder)
+    console.print(f"Results in {folder}", highlight=False)
+
+
+def _compute(
+    console: Console,
+    experiment: Experiment,
+    store: Store,
+    wanted: list[dict[str, Any]],
+    options: Options,
+    n_jobs: int,
+) -> None:
+    """Run what is missing, each row shown and kept when it is ready."""
+    from ..reproduce import run_jobs
+
+    missing = store.missing(wanted)
+    done = len(wanted) - len(missing)
+    if done:
+        console.print(f"{done} of {len(wanted)} rows are there already.", highlight=False)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(elapsed_when_finished=False),
+    )
+    # On standard error, so that what is piped away is rows and tables only.
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(experiment.name, total=len(wanted), completed=done)
+        for row in run_jobs(experiment, missing, options, n_jobs):
+            store.add(row)
+            progress.advance(task)
+            console.print(_row_text(experiment, row), highlight=False, soft_wrap=True)
+
+
+def _row_text(experiment: Experiment, row: dict[str, Any]) -> str:
+    keys = " ".join(f"{name}={row[name]}" for name in experiment.keys)
+    values = [f"{name} {row[name]:.4g}" for name in experiment.metrics if not isinstance(row[name], str)]
+    return f"{keys}: {', '.join(values)}"
+
+
+def _rich(table: Table) -> RichTable:
+    result = RichTable(title=table.title, title_justify="left")
+    for index, column in enumerate(table.columns):
+        result.add_column(column, justify="left" if index == 0 else "right")
+    for row in table.rows:
+        result.add_row(*row)
+    return result
+
+
+def _draw(
+    console: Console, experiment: Experiment, rows: list[dict[str, Any]], options: Options, folder: Path
+) -> None:
+    try:
+        from ..reproduce.draw.style import printed
+    except ImportError:
+        console.print("No figures: Matplotlib is missing. pip install 'flgp[plot]' brings it.")
+        return
+    with printed():
+        for name, figure in experiment.figures(rows, options):
+            for ending in ("png", "pdf"):
+                figure.savefig(folder / f"{name}.{ending}")
+            console.print(f"figure {folder / name}.png", highlight=False, soft_wrap=True)
+
+
+def _words(text: str | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(word.strip().lower() for word in text.split(",") if word.strip())
+
+
+def _numbers(text: str | None) -> tuple[int, ...] | None:
+    try:
+        return None if text is None else tuple(int(word.replace("_", "")) for word in text.split(","))
+    except ValueError as error:
+        raise ValueError(
+            f"--n {text!r} is not a list of whole numbers. Write, say, --n 3000,9000."
+        ) from error

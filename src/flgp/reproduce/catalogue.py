@@ -1,0 +1,28 @@
+"""The experiments by name."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from .experiment import Experiment
+
+# Imported when asked for, so that the command line starts quickly.
+_MODULES = {
+    "spiral": "spiral",
+    "circles": "circles",
+    "mnist": "mnist",
+    "kernel": "kernel",
+    "sensitivity": "sensitivity",
+    "sampling": "sampling",
+    "many-labels": "many_labels",
+    "theory": "theory",
+}
+NAMES = tuple(_MODULES)
+
+
+def find(name: str) -> Experiment:
+    """The experiment of this name, or a ValueError that lists the known ones."""
+    if name not in _MODULES:
+        raise ValueError(f"Unknown experiment {name!r}. Known: {', '.join(NAMES)}.")
+    experiment: Experiment = import_module(f".{_MODULES[name]}", __package__).EXPERIMENT
+    return experiment

@@ -1,0 +1,53 @@
+"""Runs the jobs of an experiment, one or several at a time."""
+
+from __future__ import annotations
+
+import multiprocessing
+import resource
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+
+from threadpoolctl import threadpool_limits
+
+from .catalogue import find
+from .experiment import Experiment, Options, Row, threads_for
+
+
+def run_jobs(experiment: Experiment, jobs: Sequence[Row], options: Options, n_jobs: int = 1) -> Iterator[Row]:
+    """Rows with keys and metrics, as they are ready.
+
+    With several jobs at a time they run in processes of their own. A job's numbers depend on its keys and the
+    seed alone, so they are the same.
+    """
+    if n_jobs == 1 or len(jobs) < 2:
+        for job in jobs:
+            yield _run(experiment, job, options)
+        return
+    context = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
+    with ProcessPoolExecutor(n_jobs, mp_context=context) as pool:
+        futures = [pool.submit(_run_by_name, experiment.name, job, options) for job in jobs]
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+        finally:
+            for future in futures:
+                future.cancel()
+
+
+def _run_by_name(name: str, job: Row, options: Options) -> Row:
+    return _run(find(name), job, options)
+
+
+def _run(experiment: Experiment, job: Row, options: Options) -> Row:
+    with threadpool_limits(threads_for(int(job.get("n", 0)))), warnings.catch_warnings():
+        # Graphs in parts and searches that end at a bound are part of what is measured.
+        warnings.simplefilter("ignore")
+        return {**job, **experiment.run(job, options)}
+
+
+def peak_gigabytes() -> float:
+    """The most memory this process has had."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (2**30 if sys.platform == "darwin" else 2**20)

@@ -1,0 +1,79 @@
+"""Tables as Markdown and CSV, and the statistics in their cells."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Table:
+    """Text in rows and columns, with a title and a sentence below."""
+
+    name: str
+    title: str
+    columns: tuple[str, ...]
+    rows: list[tuple[str, ...]] = field(default_factory=list)
+    note: str = ""
+
+    def markdown(self) -> str:
+        """GitHub's table, below its title."""
+        lines = [f"### {self.title}", "", _line(self.columns), _line("---" for _ in self.columns)]
+        lines += [_line(row) for row in self.rows]
+        if self.note:
+            lines += ["", self.note]
+        return "\n".join(lines) + "\n"
+
+    def csv(self) -> str:
+        """Comma-separated, with a header."""
+        buffer = io.StringIO()
+        writer = csv.writer(buffer, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows(self.rows)
+        return buffer.getvalue()
+
+
+def _line(cells: Any) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Mean and standard deviation over repeats."""
+
+    mean: float
+    sd: float
+    count: int
+
+    def text(self, digits: int = 1, factor: float = 1.0) -> str:
+        """mean(sd), or the mean alone of a single repeat."""
+        mean = f"{factor * self.mean:.{digits}f}"
+        return mean if self.count == 1 else f"{mean}({factor * self.sd:.{digits}f})"
+
+
+def summarize(rows: Sequence[Mapping[str, Any]], metric: str, **where: Any) -> Summary | None:
+    """Statistics of a metric over the rows that match; None if there are none."""
+    values = [
+        row[metric]
+        for row in rows
+        if row[metric] not in ("", None) and all(row[key] == value for key, value in where.items())
+    ]
+    if not values:
+        return None
+    sd = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+    return Summary(float(np.mean(values)), sd, len(values))
+
+
+def cell(summary: Summary | None, digits: int = 1, factor: float = 1.0) -> str:
+    """The text of a summary, or a dash."""
+    return "–" if summary is None else summary.text(digits, factor)
+
+
+def number(value: float | None, digits: int = 1) -> str:
+    """The text of a published number, or a dash."""
+    return "–" if value is None else f"{value:.{digits}f}"

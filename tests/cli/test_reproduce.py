@@ -1,0 +1,106 @@
+"""The command line as a user sees it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from flgp import __version__
+from flgp.cli import main
+
+
+def run(capsys, *arguments):
+    with pytest.raises(SystemExit) as stop:
+        main(list(arguments))
+    out, err = capsys.readouterr()
+    return stop.value.code or 0, out, err
+
+
+def spiral(out, *more):
+    return (
+        "reproduce",
+        "spiral",
+        "--n",
+        "300",
+        "--repeats",
+        "1",
+        "--methods",
+        "lk",
+        "--out",
+        str(out),
+        *more,
+    )
+
+
+def test_a_table_and_its_files(tmp_path, capsys):
+    code, out, _ = run(capsys, *spiral(tmp_path / "r", "--no-figures"))
+    assert code == 0
+    assert "LKFLGP" in out
+    assert "method=lk model=ours repeat=0: rmse" in out
+    names = {path.name for path in (tmp_path / "r").iterdir()}
+    assert names == {"run.json", "rows.csv", "spiral-300.csv", "tables.md"}
+    assert "| LKFLGP |" in (tmp_path / "r" / "tables.md").read_text(encoding="utf-8")
+
+
+def test_a_second_run_has_nothing_to_do_and_says_so(tmp_path, capsys):
+    run(capsys, *spiral(tmp_path, "--no-figures"))
+    before = (tmp_path / "rows.csv").read_text()
+    _, out, _ = run(capsys, *spiral(tmp_path, "--no-figures"))
+    assert "2 of 2 rows are there already." in out
+    assert (tmp_path / "rows.csv").read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["nothing"], "Known: spiral, circles"),
+        (["spiral", "--methods", "lk,zz"], "Unknown method zz. Known here: egp"),
+        (["spiral", "--models", "zz"], "Known here: paper, ours"),
+        (["spiral", "--n", "many"], "not a list of whole numbers"),
+        (["spiral", "--repeats", "0"], "must be at least 1"),
+        (["circles", "--n", "900000", "--methods", "glgp"], "Nothing to compute"),
+    ],
+)
+def test_bad_arguments_are_one_sentence(tmp_path, capsys, monkeypatch, arguments, expected):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capsys, "reproduce", *arguments)
+    assert code == 2
+    assert expected in err
+    assert len(err.strip().splitlines()) == 1
+    assert out == ""
+
+
+def test_missing_mnist_says_where_it_looked(tmp_path, capsys):
+    code, _, err = run(
+        capsys, "reproduce", "mnist", "--quick", "--data-dir", str(tmp_path), "--out", str(tmp_path / "r")
+    )
+    assert code == 2
+    assert str(tmp_path) in err
+    assert "FLGP_MNIST_DIR" in err
+
+
+def test_a_damaged_file_is_named(tmp_path, capsys):
+    for name in ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1"):
+        (tmp_path / f"{name}-ubyte").write_bytes(b"\0\0\x08")
+    code, _, err = run(
+        capsys, "reproduce", "mnist", "--quick", "--data-dir", str(tmp_path), "--out", str(tmp_path / "r")
+    )
+    assert code == 2
+    assert "train-images-idx3-ubyte" in err
+
+
+def test_results_of_another_version_are_refused(tmp_path, capsys):
+    run(capsys, *spiral(tmp_path, "--no-figures"))
+    header = tmp_path / "run.json"
+    header.write_text(json.dumps({**json.loads(header.read_text()), "flgp": "0.0.1"}))
+    code, _, err = run(capsys, *spiral(tmp_path, "--no-figures"))
+    assert code == 2
+    assert "flgp = '0.0.1'" in err
+
+
+def test_version_and_module():
+    done = subprocess.run(
+        [sys.executable, "-m", "flgp", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == f"flgp {__version__}"
