@@ -14,7 +14,7 @@ from ..graph import NeighborBlock
 from ..inference.latent import LatentField
 from ..inference.learning import Head, Learned
 from ..likelihoods import Gaussian
-from ..residual.columns import choose_columns
+from ..residual.columns import Columns, choose_columns
 from ..residual.field import JointField
 from ..residual.kriging import JointPosterior, PredictedParts
 from ..residual.learning import KERNEL_CHOICES, JointInference, ResidualOptions, learn_residual
@@ -44,13 +44,16 @@ class LocalResidual:
         check_count("n_residual_neighbors", self.n_residual_neighbors)
         check_choice("residual_kernel", self.residual_kernel, KERNEL_CHOICES)
 
+    def _columns_of_residual(self: Any) -> Columns:
+        """Where u lives, once it is known which columns X has."""
+        names = getattr(self, "feature_names_in_", None)
+        return choose_columns(self.residual_columns, self.n_features_in_, names)
+
     def _refined(
         self: Any, learned: Learned, neighbors: NeighborBlock, rows: RowLike, labeled: IntArray
     ) -> list[Head]:
         """The heads with a residual, where it is required or the evidence asks for it."""
         heads = learned.heads
-        names = getattr(self, "feature_names_in_", None)
-        columns = choose_columns(self.residual_columns, rows.shape[1], names)
         elsewhere = is_streamed(rows) or is_distributed(rows)
         wanted = self.residual == "auto" and not elsewhere and self.hyperparameters != "fixed"
         if self.residual == "local" or wanted:
@@ -58,7 +61,7 @@ class LocalResidual:
                 self.residual_kernel,
                 int(self.n_residual_neighbors),
                 self.residual == "local",
-                columns,
+                self._columns_of_residual(),
                 self._n_threads,
             )
             features = learned.feature_map.features(learned.feature_map.rows_of(neighbors))

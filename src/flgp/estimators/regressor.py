@@ -181,6 +181,7 @@ class FLGPRegressor(RegressorMixin, LocalResidual, LatentEstimator):
         with self._unfitted_if_it_fails():
             self._check_parameters()
             X = self._validated(X, reset=True)
+            self._columns_of_residual()
             targets, one_column = self._checked_targets(y, len(X))
             weight, ignored = check_weights(sample_weight, np.isnan(targets).all(axis=1))
             targets = np.where(ignored[:, None], np.nan, targets)

@@ -31,7 +31,7 @@ _SEARCH_LABELS, _CLUSTER = 2_000, 50
 # Evaluations for the first kernel, and for each other one from where it ended.
 _FIRST_CLIMB, _OTHER_CLIMB = 9, 5
 # Evaluations of all labels, once the sample has told the shape of the peak; accuracy in nats.
-_LAST_CLIMB, _TOLERANCE = 16, 1e-3
+_LAST_CLIMB, _TOLERANCE = 20, 1e-3
 # Step of the differences between gradients; a flat direction is explored by steps of about 1.
 _STEP, _FLAT, _SHAPE_STEP = 0.05, 0.5, 0.3
 _SHAPE_BOUNDS = (0.02, 50.0)
@@ -159,6 +159,10 @@ class _Found(NamedTuple):
     evaluations: int
 
 
+class _LimitReached(Exception):
+    """So many evaluations were made as were allowed."""
+
+
 class _Climb(NamedTuple):
     """Where a climb ended."""
 
@@ -205,8 +209,12 @@ def _climb(evidence: Evidence, start: Array, to_theta: Array, limit: int) -> _Cl
         return best
     low, high = np.transpose(evidence.space.log_bounds())
 
+    last = evidence.evaluations + limit
+
     def objective(x: Array) -> tuple[float, Array]:
         nonlocal best
+        if evidence.evaluations >= last:  # a line search does not ask before it goes on
+            raise _LimitReached
         theta = start + to_theta @ x
         inside = np.clip(theta, low, high)
         value, gradient = evidence.log_posterior(inside)
@@ -216,8 +224,11 @@ def _climb(evidence: Evidence, start: Array, to_theta: Array, limit: int) -> _Cl
 
     # The log posterior is of the order of the number of labels.
     ftol = _TOLERANCE / len(evidence.inference.points)  # type: ignore[attr-defined]
-    options = {"maxfun": limit, "ftol": ftol, "gtol": np.sqrt(_TOLERANCE)}
-    result = minimize(objective, np.zeros(len(start)), jac=True, method="L-BFGS-B", options=options)
+    options = {"ftol": ftol, "gtol": np.sqrt(_TOLERANCE)}
+    try:
+        result = minimize(objective, np.zeros(len(start)), jac=True, method="L-BFGS-B", options=options)
+    except _LimitReached:
+        result = OptimizeResult(success=False, message=f"STOP: {limit} evaluations")
     return best._replace(result=result)
 
 
