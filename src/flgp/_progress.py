@@ -5,10 +5,24 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 logger = logging.getLogger("flgp")
+
+# Told the name of each stage as it starts, and None as it ends; the command line draws its bar from that.
+_observer: ContextVar[Callable[[str | None], None] | None] = ContextVar("observer", default=None)
+
+
+@contextmanager
+def observed(observer: Callable[[str | None], None]) -> Iterator[None]:
+    """Tell `observer` about the stages inside."""
+    token = _observer.set(observer)
+    try:
+        yield
+    finally:
+        _observer.reset(token)
 
 
 @contextmanager
@@ -17,9 +31,14 @@ def stage(name: str, verbose: int) -> Iterator[None]:
     started = time.perf_counter()
     if verbose:
         print(f"flgp: {name} …", end="", file=sys.stderr, flush=True)
+    observer = _observer.get()
+    if observer is not None:
+        observer(name)
     try:
         yield
     finally:
+        if observer is not None:
+            observer(None)
         seconds = time.perf_counter() - started
         logger.debug("%s: %.3f s", name, seconds)
         if verbose:

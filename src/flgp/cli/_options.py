@@ -1,0 +1,43 @@
+"""Options and inputs that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..tables import Column, Schema, TableError, TableModel
+
+Data = Annotated[
+    Path, typer.Argument(help="CSV, TSV, Parquet, Feather, NPY or NPZ file.", show_default=False)
+]
+Model = Annotated[Path, typer.Argument(help="A model file, written by flgp fit.", show_default=False)]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+Json = Annotated[bool, typer.Option("--json", help="The result as one JSON object on standard output.")]
+
+
+def load_model(path: Path) -> TableModel:
+    """The model in a file; one that was saved without a table takes the columns in their order."""
+    from .. import load
+    from ..estimators import FLGPClassifier, FLGPRegressor
+
+    if not path.is_file():
+        raise TableError(f"There is no file {path}. Write one with flgp fit.")
+    model = load(path)
+    if isinstance(model, TableModel):
+        return model
+    if not isinstance(model, FLGPRegressor | FLGPClassifier):
+        raise TableError(
+            f"{path} holds a {type(model).__name__}, which has no predictions. Fit another model."
+        )
+    names = getattr(model, "feature_names_in_", [f"x{i}" for i in range(model.n_features_in_)])
+    columns = [Column(str(name), None, 0.0, 1.0) for name in names]
+    if hasattr(model, "feature_names_in_"):
+        del model.feature_names_in_  # the schema orders the columns
+    return TableModel(model, Schema(columns, None, "none", []))
+
+
+def plain(value: Any) -> Any:
+    """NumPy's numbers and arrays as Python's own, for JSON."""
+    return value.tolist() if hasattr(value, "tolist") else value

@@ -1,0 +1,83 @@
+"""What the commands on one's own data share: stages with a bar, notes, and the final word."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from .._progress import observed, stage
+
+
+class Work:
+    """Shows stages on standard error; gathers notes; says the result on standard output.
+
+    Parameters
+    ----------
+    shares : what part of the time each stage takes, by the first word of its name
+    quiet : say nothing but errors
+    as_json : the result as one JSON object
+    """
+
+    def __init__(self, shares: dict[str, float], quiet: bool, as_json: bool) -> None:
+        self.notes: list[str] = []
+        self._shares, self._quiet, self._json = shares, quiet, as_json
+        self._console = Console(stderr=True, highlight=False)
+        self._progress: Progress | None = None
+        self._task = TaskID(0)
+        self._current: tuple[str, float] = ("", 0.0)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Follow the stages inside; warnings become notes."""
+        with warnings.catch_warnings(record=True) as caught, observed(self._observe):
+            warnings.simplefilter("always")
+            if self._quiet or not sys.stderr.isatty():
+                yield
+            else:
+                with self._bar() as self._progress:
+                    self._task = self._progress.add_task("", total=sum(self._shares.values()))
+                    yield
+        seen = [str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)]
+        self.notes += [text.rstrip(".") for text in dict.fromkeys(seen)]
+
+    def _bar(self) -> Progress:
+        columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+        return Progress(
+            *columns, TextColumn("left"), TimeRemainingColumn(), console=self._console, transient=True
+        )
+
+    def stage(self, name: str) -> Any:
+        """A stage of the command's own."""
+        return stage(name, 0)
+
+    def _observe(self, name: str | None) -> None:
+        if name is not None:
+            self._current = (name, time.perf_counter())
+            if self._progress is not None:
+                self._progress.update(self._task, description=name)
+            return
+        ended, started = self._current
+        if self._progress is not None:
+            self._progress.advance(self._task, self._shares.get(ended.split()[0], 0.0))
+        if not self._quiet:
+            self._console.print(f"{ended}: {time.perf_counter() - started:.2f} s", style="dim")
+
+    def finish(self, result: dict[str, Any], text: str) -> None:
+        """Say what came out."""
+        if self._json:
+            typer.echo(json.dumps({**result, "notes": self.notes}, ensure_ascii=False, default=str))
+            return
+        if self._quiet:
+            return
+        for note in self.notes:
+            self._console.print(f"Note: {note}.", style="yellow", markup=False)
+        typer.echo(text)

@@ -1,0 +1,52 @@
+"""`flgp info MODEL`: what a model file holds."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import typer
+
+from ..io import describe
+from ._options import Json, Model, load_model, plain
+
+
+def info(model: Model, as_json: Json = False) -> None:
+    """Say what a model file holds: target, columns, learned values, versions."""
+    fitted = load_model(model)
+    about = describe(model)
+    estimator, schema = fitted.estimator, fitted.schema
+    result: dict[str, Any] = {
+        "file": str(model),
+        "bytes": about["bytes"],
+        "format": about["format"],
+        "estimator": about["class"],
+        "target": schema.target,
+        "features": schema.feature_names,
+        "scaling": schema.scaling,
+        "classes": plain(getattr(estimator, "classes_", None)),
+        "likelihood": str(getattr(estimator, "likelihood_", "bernoulli")),
+        "anchors": len(estimator.anchors_),
+        "eigenpairs": len(estimator.eigenvalues_),
+        "connected_parts": estimator.n_graph_components_,
+        "diffusion_time": plain(estimator.diffusion_time_),
+        "amplitude": plain(estimator.amplitude_),
+        "bandwidth": estimator.bandwidth_,
+        "log_evidence": estimator.log_marginal_likelihood_value_,
+        "notes": schema.notes,
+        "versions": about["versions"],
+    }
+    if as_json:
+        typer.echo(json.dumps(result, ensure_ascii=False))
+        return
+    width = max(map(len, result))
+    for name, value in result.items():
+        typer.echo(f"{name.replace('_', ' '):<{width}}  {_text(value)}")
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{k} {v}" for k, v in value.items())
+    if isinstance(value, list):
+        return "; ".join(_text(part) for part in value) or "–"
+    return f"{value:.6g}" if isinstance(value, float) else "–" if value is None else str(value)

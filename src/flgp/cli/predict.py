@@ -1,0 +1,70 @@
+"""`flgp predict MODEL DATA`: predictions with their uncertainty for every row of a table."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from ..tables import TableError, read_table, write_table
+from ..tables.files import check_output
+from ._options import Data, Json, Model, Quiet, load_model
+from ._work import Work
+
+# A row this many radii from the nearest anchor gets little more than the prior.
+_FAR = 3.0
+_SHARES = {"loading": 20.0, "reading": 20.0, "predicting": 50.0, "writing": 10.0}
+
+
+def predict(
+    model: Model,
+    data: Data,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The predictions' file. Default: CSV to the screen.")
+    ] = None,
+    coverage: Annotated[float, typer.Option(help="Of the intervals of a number, between 0 and 1.")] = 0.95,
+    keep: Annotated[bool, typer.Option("--keep", help="Put the table's own columns before them.")] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Predict every row of a table: number with interval, or class with probabilities."""
+    import pandas
+
+    if not 0 < coverage < 1:
+        raise TableError(f"--coverage {coverage} is not between 0 and 1.")
+    if output is None and as_json:
+        raise TableError(
+            "--json needs --output: the screen cannot take both the predictions and the summary."
+        )
+    if output is not None:
+        check_output(output)
+    work = Work(_SHARES, quiet or output is None, as_json)
+    with work.running():
+        with work.stage("loading the model"):
+            fitted = load_model(model)
+        with work.stage("reading the table"):
+            frame = read_table(data)
+        with work.stage("predicting"):
+            predictions = fitted.predict(frame, coverage, work.notes)
+        table = pandas.concat([frame, predictions.add_prefix("flgp_")], axis=1) if keep else predictions
+        with work.stage("writing the predictions"):
+            if output is None:
+                typer.echo(_csv(table), nl=False)
+                return
+            write_table(table, output)
+    far = int(np.sum(predictions["distance"].to_numpy() > _FAR))
+    if far:
+        work.notes.append(
+            f"{far:,} row(s) are far from all fitted points: expect little more than the prior there"
+        )
+    result = {"output": str(output), "rows": len(table), "columns": list(table.columns), "far": far}
+    work.finish(result, f"Written: {output} ({len(table):,} rows; {', '.join(predictions.columns)}).")
+
+
+def _csv(table: Any) -> str:
+    text = io.StringIO()
+    table.to_csv(text, index=False)
+    return text.getvalue()

@@ -1,0 +1,62 @@
+"""`flgp report MODEL DATA`: one HTML file about a model and its points."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..tables import TableError, read_table
+from ..tables.model import labels, numbers
+from ._options import Data, Json, Model, Quiet, load_model
+from ._work import Work
+
+_SHARES = {"loading": 10.0, "reading": 10.0, "predictions,": 80.0}
+
+
+def report(
+    model: Model,
+    data: Data,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file.")] = Path("report.html"),
+    title: Annotated[str | None, typer.Option(help="Heading. Default: the table's name.")] = None,
+    max_points: Annotated[int, typer.Option(min=1, help="Of more points a sample is shown.")] = 100_000,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Write a report that opens offline: points, predictions, covariance, evidence, reliability."""
+    from ..estimators import FLGPClassifier
+    from ..report import write_report
+
+    if output.suffix.lower() not in (".html", ".htm"):
+        raise TableError(f"{output} is not named as an HTML file. Use a name that ends in .html.")
+    if not output.resolve().parent.is_dir():
+        raise TableError(f"There is no folder {output.parent}. Make it first.")
+    work = Work(_SHARES, quiet, as_json)
+    with work.running():
+        with work.stage("loading the model"):
+            fitted = load_model(model)
+        with work.stage("reading the table"):
+            frame = read_table(data)
+        schema, estimator = fitted.schema, fitted.estimator
+        with work.stage("predictions, evidence and page"):
+            y = None
+            if schema.target in frame.columns:
+                column = frame[schema.target]
+                classes = isinstance(estimator, FLGPClassifier)
+                y = labels(column) if classes else numbers(column, str(schema.target))
+            X = schema.matrix(frame, work.notes)
+            write_report(
+                estimator,
+                X,
+                output,
+                y,
+                feature_names=schema.feature_names,
+                target=schema.target or "y",
+                title=title or data.stem,
+                notes=[f"Scaling: {schema.scaling}.", *(f"{note}." for note in schema.notes)],
+                max_points=max_points,
+            )
+    size = output.stat().st_size
+    result = {"report": str(output), "bytes": size, "points": min(len(frame), max_points)}
+    work.finish(result, f"Written: {output} ({size / 1e6:.1f} MB). Open it in a browser.")

@@ -1,0 +1,243 @@
+"""The commands on one's own data, from a table to a report, and every error in one sentence."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import flgp
+from conftest import ring
+from flgp import FLGPRegressor, HeatKernelFeatures
+
+pandas = pytest.importorskip("pandas")
+pytest.importorskip("typer")
+from flgp.cli import main  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    """The same points in every format, with a number and a class to predict."""
+    folder = tmp_path_factory.mktemp("tables")
+    X, angle = ring(400, noise=0.02)
+    known = np.arange(400) % 8 == 0
+    frame = pandas.DataFrame({"u": 100 * X[:, 0], "v": X[:, 1]})
+    frame["height"] = np.where(known, np.sin(angle), np.nan)
+    frame.to_csv(folder / "n.csv", index=False)
+    frame.to_csv(folder / "n.tsv", index=False, sep="\t")
+    frame.to_parquet(folder / "n.parquet")
+    frame.to_feather(folder / "n.feather")
+    np.savez(folder / "n.npz", X=frame[["u", "v"]].to_numpy(), height=frame["height"])
+    np.save(folder / "n.npy", frame.to_numpy())
+    classes = frame.drop(columns="height")
+    classes["side"] = np.where(X[:, 0] > 0, "east", "west")
+    classes["zone"] = np.where(known, np.array(["a", "b", "c"])[(angle / 2.1).astype(int)], None)
+    classes.to_csv(folder / "c.csv", index=False)
+    return folder, frame, classes
+
+
+def run(capsys, *arguments):
+    """Exit code, standard output and standard error of a command."""
+    with pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    code = ended.value.code
+    return 0 if code is None else code, out, err
+
+
+def succeed(capsys, *arguments):
+    code, out, err = run(capsys, *arguments)
+    assert code == 0, err
+    return out, err
+
+
+@pytest.fixture(scope="module")
+def model(tables):
+    folder, _, _ = tables
+    with pytest.raises(SystemExit):
+        main(["fit", str(folder / "n.csv"), "--target", "height", "-o", str(folder / "m.flgp"), "--quiet"])
+    return folder / "m.flgp"
+
+
+def test_from_table_to_predictions(tables, tmp_path, capsys):
+    folder, frame, _ = tables
+    out, err = succeed(capsys, "fit", folder / "n.csv", "--target", "height", "-o", tmp_path / "m.flgp")
+    assert "400 rows, 50 of them labelled; 2 features, scaling: standard." in out
+    assert "'height' is a number: FLGPRegressor" in out
+    assert "anchors for 400 points" in err
+    out, _ = succeed(capsys, "predict", tmp_path / "m.flgp", folder / "n.tsv", "-o", tmp_path / "p.csv")
+    found = pandas.read_csv(tmp_path / "p.csv")
+    assert list(found) == ["prediction", "std", "lower", "upper", "distance"]
+    X = frame[["u", "v"]].to_numpy()
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    direct = FLGPRegressor(random_state=0).fit(X, frame["height"])
+    np.testing.assert_allclose(found["prediction"], direct.predict(X), atol=1e-6)
+    np.testing.assert_allclose(found["std"], direct.predict(X, return_std=True)[1], atol=1e-6)
+    np.testing.assert_allclose(found[["lower", "upper"]], direct.predict_interval(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("ending", ["tsv", "parquet", "feather", "npz", "npy"])
+def test_every_format_gives_the_same_predictions(tables, model, tmp_path, capsys, ending):
+    folder, _, _ = tables
+    names = {"npz": "height", "npy": "x2"}
+    target = names.get(ending, "height")
+    succeed(capsys, "fit", folder / f"n.{ending}", "--target", target, "-o", tmp_path / "o.flgp", "-q")
+    out = "p.npz" if ending == "npy" else f"p.{ending}"
+    succeed(capsys, "predict", tmp_path / "o.flgp", folder / f"n.{ending}", "-o", tmp_path / out, "-q")
+    succeed(capsys, "predict", model, folder / "n.csv", "-o", tmp_path / "p.csv", "-q")
+    found = flgp.tables.read_table(tmp_path / out)
+    expected = pandas.read_csv(tmp_path / "p.csv")
+    np.testing.assert_allclose(found["prediction"], expected["prediction"], atol=1e-6)
+
+
+def test_classes_and_categories(tables, tmp_path, capsys):
+    folder, _, classes = tables
+    out, _ = succeed(capsys, "fit", folder / "c.csv", "--target", "zone", "-o", tmp_path / "m.flgp", "--json")
+    said = json.loads(out)
+    assert said["classes"] == ["a", "b", "c"]
+    assert said["features"] == ["u", "v", "side=east", "side=west"]
+    assert said["labelled"] == 50
+    assert said["notes"][0] == "column 'side' is categorical: one indicator for each of its 2 values"
+    out, _ = succeed(
+        capsys, "predict", tmp_path / "m.flgp", folder / "c.csv", "--keep", "-o", tmp_path / "p.csv"
+    )
+    found = pandas.read_csv(tmp_path / "p.csv")
+    known = classes["zone"].notna()
+    assert (found["flgp_prediction"] == classes["zone"])[known].mean() > 0.95
+    sums = found.filter(like="flgp_probability_").sum(axis=1)
+    np.testing.assert_allclose(sums, 1.0)
+    assert list(found["side"]) == list(classes["side"])
+
+
+def test_new_categories_are_noted(tables, tmp_path, capsys):
+    folder, _, classes = tables
+    succeed(capsys, "fit", folder / "c.csv", "--target", "zone", "-o", tmp_path / "m.flgp", "-q")
+    classes.assign(side="north").to_csv(tmp_path / "new.csv", index=False)
+    arguments = ("predict", tmp_path / "m.flgp", tmp_path / "new.csv", "-o", tmp_path / "p.csv", "--json")
+    out, _ = succeed(capsys, *arguments)
+    assert "column 'side' has new values in 400 row(s)" in json.loads(out)["notes"][0]
+
+
+def test_the_screen_takes_predictions_too(tables, model, capsys):
+    folder, _, _ = tables
+    out, err = succeed(capsys, "predict", model, folder / "n.csv")
+    assert out.splitlines()[0] == "prediction,std,lower,upper,distance"
+    assert len(out.splitlines()) == 401
+    assert err == ""
+
+
+def test_quiet_is_quiet(tables, model, tmp_path, capsys):
+    folder, _, _ = tables
+    assert succeed(capsys, "report", model, folder / "n.csv", "-o", tmp_path / "r.html", "-q") == ("", "")
+
+
+def test_report(tables, model, tmp_path, capsys):
+    folder, _, _ = tables
+    arguments = ("report", model, folder / "n.csv", "-o", tmp_path / "r.html", "--json", "--max-points", 300)
+    out, _ = succeed(capsys, *arguments)
+    assert json.loads(out)["points"] == 300
+    text = (tmp_path / "r.html").read_text()
+    assert "prediction of height" in text
+    assert "Scaling: standard." in text
+    assert "300 of the 400 points" in text
+
+
+def test_info(model, capsys):
+    out, _ = succeed(capsys, "info", model, "--json")
+    said = json.loads(out)
+    assert said["target"] == "height"
+    assert said["features"] == ["u", "v"]
+    assert said["versions"]["numpy"] == np.__version__
+    out, _ = succeed(capsys, "info", model)
+    assert "u; v" in out
+
+
+def test_options_reach_the_estimator(tables, tmp_path, capsys):
+    folder, _, _ = tables
+    arguments = ["fit", folder / "n.csv", "--target", "height", "-o", tmp_path / "m.flgp", "-q"]
+    arguments += ["--option", "n_anchors=33", "--option", "base_kernel=se", "--option", "bandwidth=0.5"]
+    succeed(capsys, *arguments, "--features", "v,u", "--scaling", "none", "--likelihood", "student_t")
+    model = flgp.load(tmp_path / "m.flgp")
+    assert model.estimator.n_anchors == 33
+    assert model.estimator.base_kernel == "se"
+    assert model.estimator.likelihood_.name == "student_t"
+    assert model.schema.feature_names == ["v", "u"]
+    assert all(column.scale == 1.0 for column in model.schema.columns)
+
+
+def test_a_model_saved_from_python_predicts_tables(tmp_path, capsys):
+    X, angle = ring(200)
+    frame = pandas.DataFrame(X, columns=["left", "right"])
+    frame.assign(other=1.0)[["other", "right", "left"]].to_csv(tmp_path / "t.csv", index=False)
+    model = FLGPRegressor(random_state=0).fit(frame, np.sin(angle))
+    flgp.save(model, tmp_path / "m.flgp")
+    succeed(capsys, "predict", tmp_path / "m.flgp", tmp_path / "t.csv", "-o", tmp_path / "p.csv")
+    found = pandas.read_csv(tmp_path / "p.csv")["prediction"]
+    np.testing.assert_allclose(found, model.predict(frame), atol=1e-9)
+
+
+def test_whole_numbers_are_classes_unless_told(tmp_path, capsys):
+    X, angle = ring(200)
+    frame = pandas.DataFrame({"a": X[:, 0], "b": X[:, 1], "k": (angle > 3).astype(float)})
+    frame.loc[::2, "k"] = np.nan
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    out, _ = succeed(capsys, "fit", tmp_path / "t.csv", "--target", "k", "-o", tmp_path / "m.flgp", "--json")
+    assert json.loads(out)["classes"] == [0, 1]
+    assert "taken as classes" in json.loads(out)["notes"][0]
+    arguments = ("fit", tmp_path / "t.csv", "--target", "k", "-o", tmp_path / "m.flgp", "--json")
+    out, _ = succeed(capsys, *arguments, "--likelihood", "gaussian")
+    assert json.loads(out)["classes"] is None
+
+
+ERRORS = {
+    "no table": (["fit", "none.csv", "--target", "y"], "There is no file none.csv"),
+    "no column": (["fit", "{n}", "--target", "weight"], "There is no column 'weight'"),
+    "no feature": (["fit", "{n}", "--target", "height", "--features", "q"], "There is no column 'q'"),
+    "target as feature": (["fit", "{n}", "--target", "u", "--features", "u,v"], "cannot be a feature too"),
+    "likelihood": (["fit", "{n}", "--target", "height", "--likelihood", "cauchy"], "'cauchy' is not known"),
+    "scaling": (["fit", "{n}", "--target", "height", "--scaling", "log"], "'log' is not known"),
+    "bad count": (["fit", "{n}", "--target", "height", "--likelihood", "poisson"], "whole numbers"),
+    "fractions": (["fit", "{n}", "--target", "height", "--likelihood", "classes"], "cannot name classes"),
+    "text": (
+        ["fit", "{c}", "--target", "zone", "--likelihood", "gaussian"],
+        "that are no numbers, such as 'b'",
+    ),
+    "option": (["fit", "{n}", "--target", "height", "--option", "n_anchors"], "is not NAME=VALUE"),
+    "option value": (["fit", "{n}", "--target", "height", "--option", "n_anchors=-3"], "at least 1"),
+    "missing": (["fit", "{n}", "--target", "u"], "Column 'height' has 350 missing"),
+    "no folder": (["fit", "{n}", "--target", "height", "-o", "gone/m.flgp"], "There is no folder gone"),
+    "no model": (["predict", "none.flgp", "{n}"], "There is no file none.flgp"),
+    "not a model": (["predict", "{n}", "{n}"], "not a model file"),
+    "coverage": (["predict", "{m}", "{n}", "--coverage", "95"], "not between 0 and 1"),
+    "json and screen": (["predict", "{m}", "{n}", "--json"], "--json needs --output"),
+    "ending": (["predict", "{m}", "{n}", "-o", "p.xls"], "no ending that is known"),
+    "columns": (["predict", "{m}", "{z}", "-o", "p.csv"], "lacks the column(s) 'u', 'v'"),
+    "not html": (["report", "{m}", "{n}", "-o", "r.pdf"], "ends in .html"),
+    "garbage": (["fit", "{g}", "--target", "y"], "cannot be read as PARQUET"),
+    "info": (["info", "{g}"], "not a model file"),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_every_error_is_one_sentence_without_a_traceback(name, tables, model, tmp_path, capsys, monkeypatch):
+    folder, _, _ = tables
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "g.parquet").write_bytes(b"nonsense")
+    pandas.DataFrame({"a": [1.0, 2.0]}).to_csv(tmp_path / "z.csv", index=False)
+    places = {"n": folder / "n.csv", "c": folder / "c.csv", "m": model, "z": tmp_path / "z.csv"}
+    places["g"] = tmp_path / "g.parquet"
+    arguments, expected = ERRORS[name]
+    code, out, err = run(capsys, *(part.format(**places) for part in arguments))
+    assert code == 2
+    assert out == ""
+    assert err.splitlines()[-1].startswith("Error: ")
+    assert expected in err
+    assert "Traceback" not in err
+
+
+def test_a_transformer_has_no_predictions(tmp_path, capsys):
+    flgp.save(HeatKernelFeatures(random_state=0).fit(ring(100)[0]), tmp_path / "m.flgp")
+    code, _, err = run(capsys, "info", tmp_path / "m.flgp")
+    assert code == 2
+    assert "has no predictions" in err

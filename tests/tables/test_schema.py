@@ -1,0 +1,125 @@
+"""Columns of a table to columns of X."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from flgp.tables import Schema, TableError, read_table, write_table
+from flgp.tables.model import labels, numbers
+
+pandas = pytest.importorskip("pandas")
+
+
+@pytest.fixture
+def frame():
+    return pandas.DataFrame(
+        {
+            "a": [1.0, 2.0, 3.0, 6.0],
+            "k": ["x", "y", "x", "y"],
+            "b": [True, False, True, True],
+            "y": [1, 2, 3, 4],
+        }
+    )
+
+
+def test_scalings(frame):
+    X = Schema.of(frame, "y", ["a"]).matrix(frame)
+    np.testing.assert_allclose([X.mean(), X.std()], [0, 1], atol=1e-12)
+    X = Schema.of(frame, "y", ["a"], "range").matrix(frame)
+    np.testing.assert_allclose(X[:, 0], [0, 0.2, 0.4, 1])
+    X = Schema.of(frame, "y", ["a"], "none").matrix(frame)
+    np.testing.assert_array_equal(X[:, 0], frame["a"])
+
+
+def test_new_rows_are_scaled_as_the_fitted_ones(frame):
+    schema = Schema.of(frame, "y")
+    shifted = schema.matrix(frame.assign(a=frame["a"] + 10))
+    np.testing.assert_allclose(shifted[:, 0] - schema.matrix(frame)[:, 0], 10 / frame["a"].std(ddof=0))
+
+
+def test_huge_numbers_do_not_overflow():
+    frame = pandas.DataFrame({"a": [1e300, -1e300, 5e299], "y": [1, 2, 3]})
+    X = Schema.of(frame, "y").matrix(frame)
+    np.testing.assert_allclose([X.mean(), X.std()], [0, 1], atol=1e-12)
+
+
+def test_categories_are_indicators(frame):
+    schema = Schema.of(frame, "y")
+    assert schema.feature_names == ["a", "k=x", "k=y", "b"]
+    np.testing.assert_array_equal(schema.matrix(frame)[:, 1:3], [[1, 0], [0, 1], [1, 0], [0, 1]])
+    notes: list[str] = []
+    new = schema.matrix(frame.assign(k="z"), notes)
+    np.testing.assert_array_equal(new[:, 1:3], 0)
+    assert "4 row(s)" in notes[0]
+
+
+def test_useless_columns_are_left_out_with_a_note(frame):
+    schema = Schema.of(frame.assign(c=1.0, d="same", e=np.nan), "y")
+    assert schema.feature_names == ["a", "k=x", "k=y", "b"]
+    assert sum("left out" in note for note in schema.notes) == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (lambda f: f.assign(a=[1, 2, np.nan, 4]), "Column 'a' has 1 missing"),
+        (lambda f: f.assign(a=[1, 2, np.inf, 4]), "Column 'a' has 1 missing or infinite"),
+        (lambda f: f.assign(k=["x", None, "x", "y"]), "Column 'k' has 1 missing"),
+        (lambda f: f[["y"]], "no column besides the target"),
+        (lambda f: f.assign(a=1.0)[["a", "y"]], "No column can serve"),
+        (lambda f: pandas.concat([f, f[["a"]]], axis=1), "same name"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(frame, change, match):
+    with pytest.raises(TableError, match=match):
+        Schema.of(change(frame), "y")
+
+
+def test_identifiers_are_refused():
+    frame = pandas.DataFrame({"id": [f"p{i}" for i in range(60)], "y": range(60)})
+    with pytest.raises(TableError, match="looks like an identifier"):
+        Schema.of(frame, "y")
+
+
+def test_a_number_that_became_text_is_refused(frame):
+    schema = Schema.of(frame, "y")
+    with pytest.raises(TableError, match="is text now"):
+        schema.matrix(frame.assign(a=["1", "2", "3", "four"]))
+
+
+def test_targets():
+    series = pandas.Series
+    assert labels(series([1.0, np.nan, 3.0])).tolist() == [1, None, 3]
+    assert labels(series(["a", None, " "])).tolist() == ["a", None, None]
+    assert labels(series([True, False])).tolist() == [True, False]
+    np.testing.assert_array_equal(numbers(series(["1.5", "", None]), "y"), [1.5, np.nan, np.nan])
+    with pytest.raises(TableError, match="fractions"):
+        labels(series([0.5, 1.0]))
+    with pytest.raises(TableError, match="1 value"):
+        numbers(series(["1", "two"]), "y")
+
+
+def test_arrays_in_files(tmp_path):
+    np.savez(tmp_path / "t.npz", X=np.arange(6).reshape(3, 2), y=np.arange(3), more=np.ones((3, 2)))
+    assert list(read_table(tmp_path / "t.npz")) == ["x0", "x1", "y", "more_0", "more_1"]
+    np.savez(tmp_path / "u.npz", X=np.ones((3, 2)), y=np.ones(4))
+    with pytest.raises(TableError, match="different lengths"):
+        read_table(tmp_path / "u.npz")
+    np.save(tmp_path / "c.npy", np.ones((2, 2, 2)))
+    with pytest.raises(TableError, match="3 dimensions"):
+        read_table(tmp_path / "c.npy")
+    np.save(tmp_path / "o.npy", np.array([{}], dtype=object), allow_pickle=True)
+    with pytest.raises(TableError, match="cannot be read as NPY"):
+        read_table(tmp_path / "o.npy")
+
+
+def test_empty_and_unwritable_files(tmp_path, frame):
+    (tmp_path / "e.csv").write_text("a,b\n")
+    with pytest.raises(TableError, match="no rows"):
+        read_table(tmp_path / "e.csv")
+    (tmp_path / "z.csv").write_text("")
+    with pytest.raises(TableError, match="cannot be read as CSV"):
+        read_table(tmp_path / "z.csv")
+    with pytest.raises(TableError, match="cannot be written"):
+        write_table(frame, tmp_path / "gone" / "t.csv")
