@@ -49,7 +49,7 @@ class Circles(Experiment):
 
     def jobs(self, options: Options) -> list[Row]:
         """One for each n, repeat, method and model."""
-        quick = ("egp", "glgp-star", "flgp-x", "sr", "sk", "lr", "lk", DEFAULTS)
+        quick = ("egp", "glgp-star", "sr", "sk", "lr", "lk", DEFAULTS)
         methods = self.chosen_methods(options)
         if options.quick and options.methods is None:
             methods = quick

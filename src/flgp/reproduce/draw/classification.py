@@ -67,7 +67,7 @@ def reliability(X: Array, y: IntArray, m: int, labels: int, setting: Setting) ->
     low = 0.5 if len(set(y.tolist())) == 2 else 0.0
     ax.set(xlabel="stated confidence", ylabel="share that was right", xlim=(low, 1.01), ylim=(low, 1.01))
     ax.set_aspect("equal")
-    ax.legend(loc="upper left" if low == 0.0 else "lower left")
+    ax.legend(loc="lower right")
     return figure
 
 

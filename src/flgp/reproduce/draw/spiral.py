@@ -40,7 +40,7 @@ def four_panels(data: SpiralData, seed: int) -> Figure:
     for ax, (title, values, colors) in zip(axes[0], shown, strict=True):
         bare_map(ax, title)
         drawn = scatter(ax, data.X, values, cmap=colors)
-        ax.plot(*data.X[row], marker="*", color=RED, markeredgecolor="white", markersize=9)
+        ax.plot(*data.X[row], marker="*", color=RED, mec="white", mew=0.4, markersize=9)
         figure.colorbar(drawn, ax=ax, orientation="horizontal", shrink=0.8, pad=0.02)
     return figure
 
