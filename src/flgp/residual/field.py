@@ -72,8 +72,8 @@ class JointField:
 
     def draws(self, rows: Rows, n_draws: int, rng: np.random.Generator) -> Array:
         """Joint draws of f at the rows, (b, n_draws)."""
-        noise = rng.standard_normal((len(rows.closeness), n_draws))
-        return self.means(rows)[:, None] + _root(self.covariances(rows)) @ noise
+        root = _root(self.covariances(rows))
+        return self.means(rows)[:, None] + root @ rng.standard_normal((len(root), n_draws))
 
     def prior(self, lift: Array, d: Array) -> PriorField:
         """The same before any label was seen."""
