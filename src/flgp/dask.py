@@ -22,7 +22,7 @@ from dask.delayed import Delayed
 from ._progress import logger
 from ._threads import single_threaded_blas
 from ._typing import Array, IntArray, RowLike
-from .blocks import Blocks
+from .blocks import BLOCK_ROWS, Blocks, map_rows
 from .estimators._validation import is_missing_label
 from .sources import checked_block, fingerprint, working_dtype
 
@@ -148,7 +148,7 @@ class DaskRows:
 
     def row_blocks(self, n_threads: int) -> DaskBlocks:
         """The chunks, as blocks of the engine; threads are the workers' own."""
-        return DaskBlocks(self._checked(), self._bounds()[:-1])
+        return DaskBlocks([_task(_split, part) for part in self._checked()], self._bounds()[:-1])
 
     def stacked(self, top: RowLike, bottom: RowLike) -> DaskRows:
         """Rows of `top`, then of `bottom`, either of which may be an array in memory."""
@@ -170,7 +170,7 @@ class DaskRows:
             block = _task(
                 _check, part, self.dtype, number, start if known else None, rows if known else None, None
             )
-            computed.append(_task(_apply, shared, block))
+            computed.append(_task(_apply_rows, shared, block))
             start += int(rows) if known else 0
         results = tuple(
             da.concatenate(
@@ -190,7 +190,11 @@ class DaskRows:
 
 
 class DaskBlocks(Blocks[Any]):
-    """Blocks on workers, with the same `map` and `reduce`."""
+    """Blocks on workers, with the same `map` and `reduce`.
+
+    Every part is a list of blocks of the usual size, made from one chunk: chunks may be of any size, and the
+    temporaries of the work on them still fit into the cache.
+    """
 
     def __init__(self, parts: Sequence[Delayed], starts: Sequence[int]) -> None:
         super().__init__([], 1, starts)
@@ -202,26 +206,25 @@ class DaskBlocks(Blocks[Any]):
     def map(self, function: Callable[[Any], Any], keep: bool = True) -> DaskBlocks:
         """Apply `function` to every block, where the block is; `keep`: the results stay there."""
         shared = shared_object(function)
-        return self._made([_task(_apply, shared, part) for part in self._parts], keep)
+        parts = [_task(_map_blocks, shared, part) for part in self._parts]
+        return DaskBlocks(dask.persist(*parts) if keep else parts, self.starts)
 
     def map_at(self, function: Callable[[Any, int], Any]) -> DaskBlocks:
         """As `map`, with the number of the block's first row."""
         shared = shared_object(function)
         pairs = zip(self._parts, self.starts, strict=True)
-        return self._made([_task(_apply, shared, part, start) for part, start in pairs], True)
-
-    def _made(self, parts: list[Delayed], keep: bool) -> DaskBlocks:
-        return DaskBlocks(dask.persist(*parts) if keep else parts, self.starts)
+        parts = [_task(_map_blocks, shared, part, start) for part, start in pairs]
+        return DaskBlocks(dask.persist(*parts), self.starts)
 
     def reduce(
         self, function: Callable[[Any], Any], combine: Callable[[Any, Any], Any] = operator.add
     ) -> Any:
         """`function` of every block, combined in order by a tree of tasks; only the result travels."""
         shared = shared_object(function)
-        level = [_task(_apply, shared, part) for part in self._parts]
+        level = [_task(_reduce_blocks, shared, combine, part) for part in self._parts]
         while len(level) > 1:
             groups = [level[i : i + _FAN_IN] for i in range(0, len(level), _FAN_IN)]
-            level = [_task(_combine, combine, group) for group in groups]
+            level = [_task(reduce, combine, group) for group in groups]
         (result,) = dask.compute(level[0])
         return result
 
@@ -286,13 +289,29 @@ def _pick(block: Array, rows: IntArray, with_mark: bool) -> tuple[Array, int]:
     return block[rows], fingerprint(block) if with_mark else 0
 
 
-def _apply(function: Callable[..., Any], *arguments: Any) -> Any:
+def _split(block: Array) -> list[Array]:
+    return [block[i : i + BLOCK_ROWS] for i in range(0, max(len(block), 1), BLOCK_ROWS)]
+
+
+def _map_blocks(function: Callable[..., Any], blocks: list[Any], start: int | None = None) -> list[Any]:
     with single_threaded_blas:  # the workers' own threads are the parallelism
-        return function(*arguments)
+        if start is None:
+            return [function(block) for block in blocks]
+        return [function(block, start + i * BLOCK_ROWS) for i, block in enumerate(blocks)]
 
 
-def _combine(combine: Callable[[Any, Any], Any], parts: list[Any]) -> Any:
-    return reduce(combine, parts)
+def _reduce_blocks(
+    function: Callable[[Any], Any], combine: Callable[[Any, Any], Any], blocks: list[Any]
+) -> Any:
+    with single_threaded_blas:
+        return reduce(combine, map(function, blocks))
+
+
+def _apply_rows(function: Callable[[Array], Any], block: Array) -> Any:
+    if len(block) == 0:  # a chunk may be empty, and the result still has its columns
+        result = function(np.zeros((1, block.shape[1]), dtype=block.dtype))
+        return tuple(part[:0] for part in result) if isinstance(result, tuple) else result[:0]
+    return map_rows(block, function, n_threads=1)
 
 
 def _labeled(block: Any, unlabeled: Any) -> tuple[int, IntArray, Array]:

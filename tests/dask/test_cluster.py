@@ -42,7 +42,9 @@ def client(tmp_path_factory):
         with distributed.Client(scheduler_file=str(file), timeout="30s") as connected:
             connected.wait_for_workers(2, timeout=60)
             yield connected
-            connected.shutdown()
+        # By a client that is nobody's default: `shutdown` would leave the default pointing nowhere.
+        with distributed.Client(scheduler_file=str(file), set_as_default=False) as last:
+            last.shutdown()
     finally:
         for process in reversed(processes):
             try:
