@@ -168,6 +168,24 @@ def test_se_search_and_features_stream_too(rings, tmp_path, monkeypatch):
     np.testing.assert_array_equal(features.fit(data).transform(data), features.fit(X).transform(X))
 
 
+@pytest.mark.parametrize(("base_kernel", "passes"), [("lae", 2), ("se", 4)])
+def test_rows_are_read_in_few_passes(base_kernel, passes, rings, monkeypatch):
+    monkeypatch.setattr(_base, "CACHED_PAIRS", 0)
+    monkeypatch.setattr("flgp.inference.learning._SEARCH_ROWS", 1000)
+    X, y = rings
+    read = []
+
+    class Counted(mapped_like):
+        def __getitem__(self, rows):
+            read.append(rows.stop - rows.start)
+            return super().__getitem__(rows)
+
+    FLGPClassifier(base_kernel=base_kernel, **(SETTINGS | {"anchors": X[::50]})).fit(
+        X[:20], y[:20], Counted(X)
+    )
+    assert sum(read) == passes * len(X)
+
+
 def test_unlabelled_rows_may_be_the_file(rings, tmp_path, monkeypatch):
     monkeypatch.setattr(_base, "CACHED_PAIRS", 0)
     X, y = rings

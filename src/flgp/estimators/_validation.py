@@ -69,13 +69,13 @@ def is_missing_label(y: Array, unlabeled: Any) -> BoolArray:
     elif y.dtype.kind == "O":
         # NA and NaN are the values that are not equal to themselves, or refuse to say.
         missing |= np.array([value is None or _not_itself(value) for value in y], dtype=bool)
-    known = ~missing
-    if unlabeled is not None and known.any():
-        missing[known] = (
-            np.array([_same(value, unlabeled) for value in y[known]], dtype=bool)
-            if (y.dtype.kind == "O")
-            else (y[known] == unlabeled)
-        )
+    if unlabeled is None:
+        return missing
+    if y.dtype.kind == "O":
+        known = np.flatnonzero(~missing)
+        missing[known] = [_same(value, unlabeled) for value in y[known]]
+    else:
+        missing |= y == unlabeled  # no copy of y: it may have as many entries as a file has rows
     return missing
 
 

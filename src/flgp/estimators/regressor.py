@@ -184,7 +184,8 @@ class FLGPRegressor(RegressorMixin, LocalResidual, LatentEstimator):
             self._columns_of_residual()
             targets, one_column = self._checked_targets(y, len(X))
             weight, ignored = check_weights(sample_weight, np.isnan(targets).all(axis=1))
-            targets = np.where(ignored[:, None], np.nan, targets)
+            if weight is not None:
+                targets = np.where(ignored[:, None], np.nan, targets)
             known = {
                 "weight": weight,
                 "noise_scale": check_row_values("noise_scale", noise_scale, len(X)),
