@@ -19,7 +19,7 @@ from ..residual.field import JointField
 from ..residual.kriging import JointPosterior, PredictedParts
 from ..residual.learning import KERNEL_CHOICES, JointInference, ResidualOptions, learn_residual
 from ..residual.likelihood import LENGTH_SCALE, VARIANCE
-from ..sources import is_distributed, is_streamed
+from ..sources import is_distributed
 from ._base import labeled_rows, scalar_or_array
 from ._validation import check_choice, check_count
 
@@ -54,7 +54,8 @@ class LocalResidual:
     ) -> list[Head]:
         """The heads with a residual, where it is required or the evidence asks for it."""
         heads = learned.heads
-        elsewhere = is_streamed(rows) or is_distributed(rows)
+        # A file that is small enough is as good as memory: joblib hands arrays on as such files.
+        elsewhere = not self._keeps_neighbors(rows) or is_distributed(rows)
         wanted = self.residual == "auto" and not elsewhere and self.hyperparameters != "fixed"
         if self.residual == "local" or wanted:
             options = ResidualOptions(

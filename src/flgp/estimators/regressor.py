@@ -52,7 +52,8 @@ class FLGPRegressor(RegressorMixin, LocalResidual, LatentEstimator):
         A short-range part u in y = h + u + noise: a Gaussian process of the Euclidean distance, by nearest
         neighbours (Vecchia). "local": always, "auto": if the evidence asks for it. None: the paper's model, h
         alone, which predicts in O(r). "auto" means None for other likelihoods than the Gaussian and for rows
-        that are not in memory. Kernel and starting values are searched on at most 2,000 labels.
+        that are too many to hold or on a cluster. Kernel and starting values are searched on at most 2,000
+        labels.
     n_residual_neighbors : int
         k, labelled points that each one conditions on; predictions use twice as many.
     residual_kernel : str

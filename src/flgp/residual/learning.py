@@ -35,6 +35,7 @@ _LAST_CLIMB, _TOLERANCE = 20, 1e-3
 # Step of the differences between gradients; a flat direction is explored by steps of about 1.
 _STEP, _FLAT, _SHAPE_STEP = 0.05, 0.5, 0.3
 _SHAPE_BOUNDS = (0.02, 50.0)
+_NATS_PER_LOG_LABEL = 0.75
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,8 @@ def learn_residual(head: Head, features: Array, X: Array, options: ResidualOptio
 
     The kernel and the starting values are searched on at most 2,000 labels, in neighbourhoods of 50 all
     over the set; the final climb sees all. Together at most 60 evaluations. The evidence asks for a residual
-    if it rises by more than log m for each further hyperparameter, the choice of the kernel being one: twice
-    what Schwarz's criterion has, so that a model that is as good without residual stays simple and fast.
+    if it rises by more than ¾ log m for each further hyperparameter, the choice of the kernel being one:
+    Schwarz's criterion has ½, but a model that is as good without residual should stay simple and fast.
 
     Parameters
     ----------
@@ -109,7 +110,7 @@ def learn_residual(head: Head, features: Array, X: Array, options: ResidualOptio
     fit.report.n_evaluations += found.evaluations
     gain = fit.evaluation.log_evidence - head.fit.evaluation.log_evidence
     more = len(evidence.space.free) - len(head.evidence.space.free) + (options.kernel == "auto")
-    if not options.required and not gain > more * np.log(len(X)):
+    if not options.required and not gain > _NATS_PER_LOG_LABEL * more * np.log(len(X)):
         return None
     return Head(head.task, evidence, fit)
 
