@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from ..._typing import Array
 from ..experiment import Row
 from ..theory import SMOOTHNESS, contraction_points, fitted_slope, theorem_3_points
-from .style import BLUE, GREEN, ORANGE, PAGE, panels
+from .style import BLUE, GREEN, ORANGE, PAGE, panels, plain_log
 
 
 def both(rows: Sequence[Row]) -> Figure:
@@ -37,6 +37,9 @@ def both(rows: Sequence[Row]) -> Figure:
     right.set(xscale="log", yscale="log", xlabel="m, number of labels", ylabel="RMS error of f")
     right.set_title("contraction: fitted slope (best possible)")
     right.legend()
+    for ax in (left, right):
+        plain_log(ax.xaxis)
+        plain_log(ax.yaxis)
     return figure
 
 
