@@ -168,6 +168,18 @@ def test_se_search_and_features_stream_too(rings, tmp_path, monkeypatch):
     np.testing.assert_array_equal(features.fit(data).transform(data), features.fit(X).transform(X))
 
 
+def test_a_small_file_is_as_good_as_memory(rings, tmp_path):
+    """joblib hands large arrays to its workers as mapped files: defaults must not depend on that."""
+    X = rings[0][:600]
+    y = np.full(600, np.nan)
+    y[::5] = X[::5, 0]
+    settings = SETTINGS | {"n_jobs": 1}
+    model = FLGPRegressor(**settings).fit(open_memmap(X, tmp_path), y)
+    expected = FLGPRegressor(**settings).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), expected.predict(X))
+    np.testing.assert_array_equal(model.transduction_, expected.transduction_)
+
+
 @pytest.mark.parametrize(("base_kernel", "passes"), [("lae", 2), ("se", 4)])
 def test_rows_are_read_in_few_passes(base_kernel, passes, rings, monkeypatch):
     monkeypatch.setattr(_base, "CACHED_PAIRS", 0)
