@@ -37,12 +37,18 @@ class LocalResidual:
     n_residual_neighbors: int = 30
     residual_kernel: str = "auto"
     residual_columns: Any = None
+    hyperparameters: str
 
     def _check_residual(self) -> None:
         if self.residual is not None:
             check_choice("residual", self.residual, RESIDUALS)
         check_count("n_residual_neighbors", self.n_residual_neighbors)
         check_choice("residual_kernel", self.residual_kernel, KERNEL_CHOICES)
+        if self.residual == "local" and self.hyperparameters == "fixed":
+            raise ValueError(
+                "residual='local' has hyperparameters that are learned, but hyperparameters='fixed'. "
+                "Use residual=None, or hyperparameters='optimize'."
+            )
 
     def _columns_of_residual(self: Any) -> Columns:
         """Where u lives, once it is known which columns X has."""
