@@ -8,6 +8,7 @@ import pytest
 
 from flgp import __version__
 from flgp.cli import main
+from flgp.cli.reproduce import _command
 
 
 def run(capsys, *arguments):
@@ -97,6 +98,11 @@ def test_results_of_another_version_are_refused(tmp_path, capsys):
     code, _, err = run(capsys, *spiral(tmp_path, "--no-figures"))
     assert code == 2
     assert "flgp = '0.0.1'" in err
+
+
+def test_the_record_shows_no_folders_of_the_user():
+    typed = ["reproduce", "mnist", "--data-dir", "/home/me", "--n", "7000", "--out=/tmp/x", "--seed", "1"]
+    assert _command(typed) == "flgp reproduce mnist --n 7000 --seed 1"
 
 
 def test_version_and_module():

@@ -68,8 +68,9 @@ def test_foreign_files_are_refused(tmp_path):
 
 def test_versions_and_the_command_are_kept(tmp_path):
     filled(tmp_path)
+    Store(tmp_path, Toy(), Options(), "flgp reproduce toy")
     record = json.loads((tmp_path / "run.json").read_text())
-    assert record["command"] == "flgp reproduce toy"
+    assert record["commands"] == ["flgp reproduce toy"]
     assert set(record["libraries"]) == {"numpy", "scipy", "scikit-learn"}
 
 

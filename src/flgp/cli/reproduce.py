@@ -29,6 +29,7 @@ _HELP = f"Experiment: {', '.join(NAMES)}."
 
 def reproduce(
     name: Annotated[str, typer.Argument(help=_HELP, show_default=False)],
+    maps: Annotated[list[Path] | None, typer.Argument(help="Brain maps (brain only).")] = None,
     n: Annotated[str | None, typer.Option(help="Numbers of points, separated by commas.")] = None,
     repeats: Annotated[int | None, typer.Option(help="Repeats; default: the paper's.")] = None,
     methods: Annotated[str | None, typer.Option(help="Methods, separated by commas.")] = None,
@@ -41,6 +42,7 @@ def reproduce(
         Path | None, typer.Option(help="Results folder; a run goes on where it stopped. Default: flgp-NAME.")
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Rows computed at a time.")] = 1,
+    region: Annotated[Path | None, typer.Option(help="Mask of the voxels to use (brain only).")] = None,
     quick: Annotated[bool, typer.Option(help="A small version, in about a minute.")] = False,
     figures: Annotated[bool, typer.Option(help="Also make the figures (PNG and PDF).")] = True,
 ) -> None:
@@ -56,11 +58,12 @@ def reproduce(
         seed=seed,
         data_dir=None if data_dir is None else str(data_dir),
         quick=quick,
+        maps=tuple(str(path) for path in maps or ()),
+        region=None if region is None else str(region),
     )
     experiment.check(options)
     folder = out if out is not None else Path(f"flgp-{name}{'-quick' if quick else ''}")
-    command = " ".join(["flgp", *sys.argv[1:]])
-    store = Store(folder, experiment, options, command)
+    store = Store(folder, experiment, options, _command(sys.argv[1:]))
     # A table that is piped into a file is not broken at 80 columns.
     console = Console(width=None if sys.stdout.isatty() else _WIDTH)
     wanted = experiment.jobs(options)
@@ -143,6 +146,21 @@ def _draw(
             for ending in ("png", "pdf"):
                 figure.savefig(folder / f"{name}.{ending}")
             console.print(f"figure {folder / name}.png", highlight=False, soft_wrap=True)
+
+
+def _command(arguments: list[str]) -> str:
+    """What was typed, without the user's own folders: they do not change the numbers."""
+    shown: list[str] = []
+    skip = False
+    for word in arguments:
+        if (
+            not skip
+            and not word.startswith(("--data-dir=", "--out="))
+            and word not in ("--data-dir", "--out")
+        ):
+            shown.append(word)
+        skip = not skip and word in ("--data-dir", "--out")
+    return " ".join(["flgp", *shown])
 
 
 def _words(text: str | None) -> tuple[str, ...] | None:

@@ -60,18 +60,21 @@ class Store:
                         f"{self.folder} holds results with {key} = {theirs.get(key)!r}, this run has "
                         f"{value!r}. Choose another --out, or delete that folder."
                     )
+            if command not in theirs["commands"]:
+                theirs["commands"].append(command)
+                _write_json(header, theirs)
             return
         if self.path.exists():
             raise ResultsError(f"{self.path} has no run.json beside it. Choose another --out.")
         self.folder.mkdir(parents=True, exist_ok=True)
         record = {
             **mine,
-            "command": command,
+            "commands": [command],
             "python": platform.python_version(),
             "libraries": {name: version(name) for name in _LIBRARIES},
             "machine": f"{platform.system()} {platform.machine()}",
         }
-        header.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        _write_json(header, record)
 
     def _read(self) -> list[Row]:
         if not self.path.exists():
@@ -107,6 +110,10 @@ class Store:
     def ordered(self) -> list[Row]:
         """All rows of the folder, in an order that does not depend on when they were ready."""
         return sorted(self.rows, key=self.key)
+
+
+def _write_json(path: Path, record: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
 def _text(value: Any) -> str:
