@@ -273,6 +273,7 @@ def test_more_neighbors_than_labels_are_all_labels():
         ({"n_residual_neighbors": -5}, "n_residual_neighbors=-5"),
         ({"n_residual_neighbors": 2.5}, "n_residual_neighbors=2.5"),
         ({"residual_kernel": "cubic"}, "residual_kernel='cubic'"),
+        ({"hyperparameters": "fixed"}, "residual=None, or hyperparameters='optimize'"),
         ({"residual_columns": [2]}, "columns 0 to 1"),
         ({"residual_columns": ["depth"]}, "no column names"),
     ],
