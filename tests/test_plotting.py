@@ -168,6 +168,17 @@ def test_where_points_are_drawn(regression, ax3):
     assert len(ax3.collections) == 1
 
 
+def test_the_eigenmap_of_a_long_strip_has_two_directions():
+    rng = np.random.default_rng(0)
+    strip = np.column_stack([rng.uniform(0, 5.5, 3000), rng.uniform(0, 1, 3000)])
+    rolled = np.column_stack([np.cos(strip[:, 0]), np.sin(strip[:, 0]), strip[:, 1]])
+    model = HeatKernelFeatures(n_anchors=400, random_state=0).fit(rolled)
+    along, across = views.coordinates(model, rolled, "eigenmap").T
+    # The second eigenfunction only bends back along the strip: it is passed over for one that crosses it.
+    assert abs(np.corrcoef(along, strip[:, 0])[0, 1]) > 0.9
+    assert abs(np.corrcoef(across, strip[:, 1])[0, 1]) > 0.7
+
+
 def test_current_axes_are_the_default(regression):
     figure, axes = pyplot.subplots()
     assert plotting.plot_spectrum(regression[0]) is axes

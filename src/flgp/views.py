@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.spatial import cKDTree
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,6 +18,9 @@ from .metrics import reliability_curve
 _FLAT = 1e-9
 # A map needs eigenfunctions that live on a good part of the points; some live on a few stray ones.
 _LEAST_SHARE = 0.05
+# ... and that are not functions of one another: the first so many are looked at, and compared by the
+# average over the nearest anchors in the coordinates chosen so far.
+_CANDIDATES, _LEAST_NOVELTY, _NEAREST = 12, 0.4, 10
 
 
 @dataclass(frozen=True)
@@ -59,11 +63,31 @@ def coordinates(model: Any, X: Any, kind: str = "auto", dimensions: int = 2) -> 
 
 def _eigenmap(model: Any, X: Array, dimensions: int) -> Array:
     """The slowest eigenfunctions that live on more than a few anchors, which may be fewer than wanted."""
-    at_anchors = eigenfunctions(model, model.anchors_)
+    at_anchors = eigenfunctions(model, model.anchors_, _CANDIDATES)
     squares = at_anchors**2
     share = squares.sum(axis=0) ** 2 / (len(squares) * np.maximum((squares**2).sum(axis=0), 1e-300))
-    chosen = np.argsort(share < _LEAST_SHARE, kind="stable")[:dimensions]
-    return eigenfunctions(model, X, int(chosen.max(initial=-1)) + 1)[:, chosen]
+    candidates = list(np.argsort(share < _LEAST_SHARE, kind="stable"))
+    chosen: list[int] = []
+    while candidates and len(chosen) < dimensions:
+        novelty = [_novelty(at_anchors[:, chosen], at_anchors[:, k]) for k in candidates]
+        enough = [k for k, new in zip(candidates, novelty, strict=True) if new > _LEAST_NOVELTY]
+        chosen.append(int(enough[0] if enough else candidates[int(np.argmax(novelty))]))
+        candidates.remove(chosen[-1])
+    return eigenfunctions(model, X, max(chosen, default=-1) + 1)[:, chosen]
+
+
+def _novelty(known: Array, values: Array) -> float:
+    """What part of `values` (s,) cannot be read off from the coordinates `known` (s, k): 0 none, 1 all.
+
+    On a long strip the second eigenfunction is a function of the first, and shows nothing that it does not.
+    """
+    if known.shape[1] == 0:
+        return 1.0
+    count = min(_NEAREST, len(values) - 1)
+    places = known / np.maximum(known.std(axis=0), 1e-300)
+    _, near = cKDTree(places).query(places, k=np.arange(2, count + 2))
+    left = values - values[near].mean(axis=1)
+    return float(np.sqrt((left @ left) / max(float(values @ values), 1e-300)))
 
 
 def prediction_and_uncertainty(model: Any, X: Any) -> tuple[Array, Array]:

@@ -53,7 +53,7 @@ def viewer_data(
             "prediction": f"prediction of {target}",
             "uncertainty": "entropy (bits)" if classes else "standard deviation",
             "label": f"label ({target})",
-            "covariance": f"covariance of the heat-kernel part ({share:.1%} of it)",
+            "covariance": "covariance from the point" + (f" ({share:.0%})" if share < 0.99 else ""),
         },
         "hint": "Click a point to see the covariance from it. Drag to turn or move, scroll or pinch to zoom.",
     }

@@ -63,7 +63,7 @@
   const scales = {
     prediction: [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]],
     uncertainty: [[20, 14, 54], [99, 26, 128], [183, 55, 121], [252, 137, 97], [252, 253, 191]],
-    covariance: [[33, 102, 172], [146, 197, 222], [247, 247, 247], [244, 165, 130], [178, 24, 43]],
+    covariance: [[22, 90, 190], [110, 160, 215], [178, 180, 184], [232, 130, 96], [190, 20, 45]],
   };
   const classColors = [[31, 119, 180], [255, 127, 14], [44, 160, 44], [214, 39, 40], [148, 103, 189],
     [140, 86, 75], [227, 119, 194], [188, 189, 34], [23, 190, 207], [120, 120, 200]];
@@ -166,13 +166,14 @@
     request();
   };
   const disc = (radius) => {
-    const spans = [];
-    const whole = Math.ceil(radius);
-    for (let dy = -whole; dy <= whole; dy++) {
-      const half = Math.floor(Math.sqrt(Math.max(radius * radius - dy * dy, 0)));
-      if (Math.abs(dy) <= radius) spans.push([dy, half]);
+    const offsets = [];
+    const reach = Math.floor(radius);
+    for (let dy = -reach; dy <= reach; dy++) {
+      for (let dx = -reach; dx <= reach; dx++) {
+        if (dx * dx + dy * dy <= radius * radius) offsets.push(dy * canvas.width + dx);
+      }
     }
-    return spans;
+    return { offsets: Int32Array.from(offsets), reach };
   };
 
   const projector = () => {
@@ -197,16 +198,15 @@
     };
   };
 
-  const splat = (x, y, far, color, spans) => {
-    const W = canvas.width, H = canvas.height;
+  const splat = (x, y, far, color, dot) => {
+    const W = canvas.width, H = canvas.height, reach = dot.reach;
     const px = Math.round(x), py = Math.round(y);
-    for (const [dy, half] of spans) {
-      const line = py + dy;
-      if (line < 0 || line >= H) continue;
-      const from = Math.max(px - half, 0), to = Math.min(px + half, W - 1);
-      for (let at = line * W + from; at <= line * W + to; at++) {
-        if (far < depth[at]) { depth[at] = far; pixels[at] = color; }
-      }
+    // A dot that the edge would cut is left out.
+    if (px < reach || py < reach || px >= W - reach || py >= H - reach) return;
+    const base = py * W + px, offsets = dot.offsets;
+    for (let k = 0; k < offsets.length; k++) {
+      const at = base + offsets[k];
+      if (far < depth[at]) { depth[at] = far; pixels[at] = color; }
     }
   };
 
@@ -225,20 +225,21 @@
     depth.fill(Infinity);
     const project = projector();
     const map = maps[state.map];
-    const spans = disc(Math.max(0.6, state.size * ratio / 2));
+    const small = disc(Math.max(0.6, state.size * ratio / 2));
     const large = disc((state.size + 4) * ratio / 2);
     for (let i = 0; i < n; i++) {
       const far = project(map.points, i, screen, 2 * i);
       const told = label !== null && state.color === "label" && !Number.isNaN(label[i]);
-      splat(screen[2 * i], screen[2 * i + 1], told ? far - 1e6 : far, colors[i], told ? large : spans);
+      splat(screen[2 * i], screen[2 * i + 1], told ? far - 1e6 : far, colors[i], told ? large : small);
     }
     if (state.anchors) {
       const at = new Float32Array(2);
-      const dot = disc(1.6 * ratio);
-      const color = packedCss("--accent");
+      const dot = disc(1.2 * ratio);
+      const color = packedCss("--text");
       for (let j = 0; j < s; j++) {
-        project(map.anchors, j, at, 0);
-        splat(at[0], at[1], -2e6, color, dot);
+        // A little in front of its own points, but behind whatever is nearer.
+        const far = project(map.anchors, j, at, 0);
+        splat(at[0], at[1], far - 1500, color, dot);
       }
     }
     context.putImageData(image, 0, 0);
