@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
+from scipy.special import logsumexp
 
 from .._typing import Array
 from ..kernels import SpectralKernel
@@ -18,6 +19,8 @@ TIME, AMPLITUDE = "diffusion_time", "amplitude"
 _GRADIENT_TOLERANCE = 1e-3
 # Starts that are followed, of those looked at.
 _FOLLOWED = 2
+# Modes closer than this, in logarithms, are the same.
+_APART = 1.0
 
 
 class Inference(Protocol):
@@ -38,6 +41,10 @@ class HyperSpace:
     fixed: Mapping[str, float]
     bounds: Mapping[str, tuple[float, float]]
     priors: Mapping[str, Prior]
+    # Where they are given, the amplitude's prior is on the variance of f, a² Σ_i exp(-tλ_i), not on a²: the
+    # variance is what one knows something about, whereas a² alone says little without t.
+    eigenvalues: Array | None = None  # (M,)
+    kernel: SpectralKernel | None = None
 
     @property
     def free(self) -> tuple[str, ...]:
@@ -55,8 +62,25 @@ class HyperSpace:
 
     def log_prior(self, theta: Array) -> tuple[float, Array]:
         """Log π(theta) and its gradient."""
-        parts = [self.priors[name](float(x)) for name, x in zip(self.free, theta, strict=True)]
-        return float(sum(value for value, _ in parts)), np.array([slope for _, slope in parts])
+        at = dict(zip(self.free, np.asarray(theta, float).tolist(), strict=True))
+        log_trace, trace_slope = self._log_trace(theta) if AMPLITUDE in at else (0.0, 0.0)
+        total, slopes = 0.0, dict.fromkeys(at, 0.0)
+        for name, x in at.items():
+            value, slope = self.priors[name](x + log_trace if name == AMPLITUDE else x)
+            total += value
+            slopes[name] += slope
+            if name == AMPLITUDE and TIME in at:
+                slopes[TIME] += slope * trace_slope
+        return total, np.array([slopes[name] for name in self.free])
+
+    def _log_trace(self, theta: Array) -> tuple[float, float]:
+        """Log Σ_i d_i/a² and its derivative in log t."""
+        if self.eigenvalues is None or self.kernel is None:
+            return 0.0, 0.0
+        time = self.values(theta)[TIME]
+        logs = self.kernel.log_density(self.eigenvalues, time)
+        total = float(logsumexp(logs))
+        return total, float(np.exp(logs - total) @ self.kernel.log_density_slope(self.eigenvalues, time))
 
 
 @dataclass
@@ -115,25 +139,33 @@ class Fit:
     likelihood: Any  # Likelihood or Categorical
     log_posterior: float
     report: OptimizeResult
+    rivals: list[Array] = field(default_factory=list)  # theta of other modes that were seen on the way
 
 
-def maximize(evidence: Evidence, starts: Sequence[Array]) -> Fit:
+def maximize(evidence: Evidence, starts: Sequence[Array], alternatives: int = 1) -> Fit:
     """L-BFGS from the most promising starts, roughly; then to convergence from the better end.
 
     The evidence is multi-modal in t, so all starts are looked at, in order of t; those that are better than
-    their neighbours, and so may lead to different modes, are followed.
+    their neighbours, and so may lead to different modes, are followed. `alternatives` consecutive starts
+    share a t; only the best of them counts.
     """
     space = evidence.space
     found: OptimizeResult | None = None
+    inside: list[Array] = []
     if space.free:
         bounds = space.log_bounds()
         inside = [np.clip(start, *np.transpose(bounds)) for start in starts]
         if len(inside) > 1:
             values = [evidence.log_posterior(theta, rough=True)[0] for theta in inside]
+            groups = np.reshape(values, (-1, alternatives))
+            inside = [inside[i * alternatives + j] for i, j in enumerate(groups.argmax(axis=1))]
+            values = groups.max(axis=1).tolist()
             ends = [_climb(evidence, inside[i], bounds, rough=True) for i in _peaks(values)]
-            inside = [min(ends, key=lambda end: end.fun).x]
+            inside = [end.x for end in sorted(ends, key=lambda end: end.fun)]
         found = _climb(evidence, inside[0], bounds, rough=False)
-    return fit_at(evidence, found.x if found is not None else np.empty(0), found)
+    best = fit_at(evidence, found.x if found is not None else np.empty(0), found)
+    rivals = [other for other in inside[1:] if np.abs(other - best.theta).max() > _APART]
+    return replace(best, rivals=rivals)
 
 
 def fit_at(evidence: Evidence, theta: Array, found: OptimizeResult | None) -> Fit:

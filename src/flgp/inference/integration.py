@@ -82,12 +82,29 @@ def gaussian_rule(k: int) -> tuple[Array, Array]:
 def integrate(evidence: Evidence, mode: Fit) -> Integrated:
     """Points and weights that stand for the posterior of the hyperparameters.
 
+    Other modes that the search came across (often one where t is so large that f is constant) have a rule
+    of their own, weighed by its mass.
+
     Parameters
     ----------
     evidence : Evidence
     mode : Fit
         Where the log posterior is largest.
     """
+    parts = [_around(evidence, mode)]
+    parts += [_around(evidence, _fit_at(evidence, rival, mode)) for rival in mode.rivals]
+    logs = np.array([part.log_normalizer for part in parts])
+    total = float(logsumexp(logs))
+    weights = np.concatenate(
+        [np.exp(log - total) * part.weights for log, part in zip(logs, parts, strict=True)]
+    )
+    kept = weights > _LIGHTEST
+    fits = [fit for fit, keep in zip([fit for part in parts for fit in part.fits], kept, strict=True) if keep]
+    return Integrated(fits, weights[kept] / weights[kept].sum(), total)
+
+
+def _around(evidence: Evidence, mode: Fit) -> Integrated:
+    """The rule around one mode."""
     k = len(mode.theta)
     if k == 0:
         return Integrated([mode], np.ones(1), mode.log_posterior)

@@ -179,7 +179,8 @@ def fit_task(
     evidence = Evidence(
         inference, eigenvalues, settings.kernel, task.likelihood, space, task.intercept_variance
     )
-    return Head(task, evidence, maximize(evidence, [start] if start is not None else _starts(task, evidence)))
+    starts, alternatives = ([start], 1) if start is not None else _starts(task, evidence)
+    return Head(task, evidence, maximize(evidence, starts, alternatives))
 
 
 def make_inference(name: str, features: Array, task: Task) -> Inference:
@@ -219,21 +220,30 @@ def hyper_space(task: Task, eigenvalues: Array, settings: Settings) -> HyperSpac
             **likelihood.parameter_bounds(obs),
         },
         priors=priors,
+        eigenvalues=eigenvalues,
+        kernel=settings.kernel,
     )
 
 
-def _starts(task: Task, evidence: Evidence) -> list[Array]:
-    """Starting points: several diffusion times, each with an amplitude that gives f the data's variance.
+def _starts(task: Task, evidence: Evidence) -> tuple[list[Array], int]:
+    """Starting points: several diffusion times, each with amplitudes that give f a plausible variance.
 
-    Labels other than Gaussian ones only bound f from below, so there it starts three times as wide.
+    Gaussian labels show the variance of f. Others only bound it from below, so two amplitudes are tried:
+    with a large one alone, a smooth function with little noise looks worse than a constant.
+
+    Returns
+    -------
+    starts : list of arrays (k,), in order of t
+    alternatives : int
+        Starts for each t.
     """
     scale = task.likelihood.latent_scale(task.obs)
-    if not isinstance(task.likelihood, Gaussian):
-        scale *= 3.0
+    spreads = (1.0,) if isinstance(task.likelihood, Gaussian) else (0.6, 3.0)
     initial = task.likelihood.initial_parameters(task.obs)
     starts = []
     for time in starting_times(evidence.eigenvalues):
         trace = np.exp(evidence.kernel.log_density(evidence.eigenvalues, time)).sum()
-        values = {TIME: time, AMPLITUDE: scale**2 / trace, **initial}
-        starts.append(np.log([values[name] for name in evidence.space.free]))
-    return starts
+        for spread in spreads:
+            values = {TIME: time, AMPLITUDE: (spread * scale) ** 2 / trace, **initial}
+            starts.append(np.log([values[name] for name in evidence.space.free]))
+    return starts, len(spreads)

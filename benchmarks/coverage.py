@@ -1,0 +1,99 @@
+"""Do 90 % intervals of f hold f in 90 of 100 cases? Data simulated from the model itself on a spiral.
+
+    python benchmarks/coverage.py [--replicates 50] [--inference auto laplace ep] [--likelihood poisson ...]
+
+Prints a Markdown table: average coverage with the hyperparameters integrated out and optimised.
+"""
+
+import argparse
+import time
+import warnings
+
+import numpy as np
+
+from flgp import FLGPRegressor
+from flgp.datasets import spiral
+from flgp.likelihoods import (
+    Bernoulli,
+    Binomial,
+    Exponential,
+    Gamma,
+    Gaussian,
+    NegativeBinomial,
+    Poisson,
+    StudentT,
+)
+
+N, ANCHORS, EIGENPAIRS, LABELED = 400, 100, 30, 80
+GRAPH = {"n_anchors": ANCHORS, "n_eigenpairs": EIGENPAIRS, "random_state": 0, "residual": None, "n_jobs": 1}
+# (true likelihood, what is fitted, standard deviation of f)
+CASES = {
+    "gaussian": (Gaussian(noise_variance=0.25), Gaussian(), 1.0),
+    "bernoulli": (Bernoulli(), Bernoulli(), 2.0),
+    "probit": (Bernoulli(link="probit"), Bernoulli(link="probit"), 1.0),
+    "binomial": (Binomial(), Binomial(), 1.0),
+    "poisson": (Poisson(), Poisson(), 1.0),
+    "negative_binomial": (NegativeBinomial(dispersion=0.5), NegativeBinomial(), 1.0),
+    "gamma": (Gamma(shape=2.0), Gamma(), 1.0),
+    "exponential": (Exponential(), Exponential(), 1.0),
+    "student_t": (StudentT(scale=0.5), StudentT(), 1.0),
+}
+TRIALS = 5
+
+
+def simulated(name, replicates, seed=0):
+    """Points, functions drawn from the prior (n, replicates), labels of the first rows (m, replicates)."""
+    truth, _, spread = CASES[name]
+    X = spiral(N, random_state=seed).X
+    X = X[np.random.default_rng(seed).permutation(N)]
+    empty = np.full(N, np.nan)
+    empty[0] = 0.0
+    model = FLGPRegressor(
+        hyperparameters="fixed", diffusion_time=40.0, amplitude=1.0, noise_variance=1.0, mean="zero", **GRAPH
+    ).fit(X, empty)
+    variance = np.exp(-40.0 * model.eigenvalues_).sum()
+    f = model.sample_f(X, replicates, random_state=seed, prior=True) * spread / np.sqrt(variance)
+    rng = np.random.default_rng(seed + 1)
+    if name == "binomial":
+        y = rng.binomial(TRIALS, truth.conditional_mean(f[:LABELED])).astype(float)
+    else:
+        y = truth.sample(f[:LABELED], rng)
+    return X, f, y
+
+
+def coverage(name, replicates, **options):
+    """Average share of points whose f lies in its 90 % interval, its standard error, and seconds a fit."""
+    X, functions, labels = simulated(name, replicates)
+    shares, start = [], time.perf_counter()
+    for f, y in zip(functions.T, labels.T, strict=True):
+        target = np.concatenate([y, np.full(N - LABELED, np.nan)])
+        known = {"trials": np.full(N, float(TRIALS))} if name == "binomial" else {}
+        model = FLGPRegressor(likelihood=CASES[name][1], mean="zero", **GRAPH, **options)
+        ends = model.fit(X, target, **known).latent_interval(X, 0.9)
+        shares.append(np.mean((ends[:, 0] <= f) & (f <= ends[:, 1])))
+    seconds = (time.perf_counter() - start) / replicates
+    return np.mean(shares), np.std(shares) / np.sqrt(replicates), seconds
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--replicates", type=int, default=50)
+    parser.add_argument("--inference", nargs="+", default=["auto"])
+    parser.add_argument("--likelihood", nargs="+", default=list(CASES))
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    print(
+        "| likelihood | inference | integrate | optimize | seconds a fit |\n| --- | --- | --- | --- | --- |"
+    )
+    for name in arguments.likelihood:
+        for inference in arguments.inference:
+            (whole, error, seconds), (best, _, _) = (
+                coverage(name, arguments.replicates, inference=inference, hyperparameters=choice)
+                for choice in ("integrate", "optimize")
+            )
+            row = f"| {name} | {inference} | {100 * whole:.1f} ± {100 * error:.1f} % | {100 * best:.1f} % "
+            print(row + f"| {seconds:.2f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
