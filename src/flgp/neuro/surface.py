@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
+from xml.parsers.expat import ExpatError
 
 import nibabel as nib
 import numpy as np
@@ -19,7 +20,9 @@ from ..estimators import FLGPRegressor
 from .errors import ImageError
 from .scores import Scores, score_predictions
 from .volume import check_anchors, hold_out
-from .volumes import _UNREADABLE
+from .volumes import UNREADABLE
+
+_UNREADABLE = (*UNREADABLE, ExpatError, TypeError, IndexError)
 
 
 @dataclass(frozen=True)
@@ -61,14 +64,16 @@ def read_mesh(mesh: Any) -> Mesh:
     """A mesh from a GIFTI path, a pair (coordinates, faces), or an object with these attributes."""
     if isinstance(mesh, Mesh):
         return mesh
-    from nilearn.surface import load_surf_mesh
+    if isinstance(mesh, tuple | list) and len(mesh) == 2:
+        coordinates, faces = np.asarray(mesh[0], dtype=float), np.asarray(mesh[1])
+    else:
+        from nilearn.surface import load_surf_mesh
 
-    try:
-        loaded = load_surf_mesh(str(mesh) if isinstance(mesh, Path) else mesh)
-    except (*_UNREADABLE, TypeError, IndexError) as error:
-        raise ImageError(f"the mesh cannot be read: {error}") from error
-    coordinates = np.asarray(loaded.coordinates, dtype=float)
-    faces = np.asarray(loaded.faces)
+        try:
+            loaded = load_surf_mesh(str(mesh) if isinstance(mesh, Path) else mesh)
+        except _UNREADABLE as error:
+            raise ImageError(f"the mesh cannot be read: {error}") from error
+        coordinates, faces = np.asarray(loaded.coordinates, dtype=float), np.asarray(loaded.faces)
     if coordinates.ndim != 2 or coordinates.shape[1] != 3 or not np.isfinite(coordinates).all():
         raise ImageError(f"the mesh's vertices have shape {coordinates.shape}: finite (n, 3) is needed.")
     whole = np.issubdtype(faces.dtype, np.integer)
@@ -93,7 +98,7 @@ def read_vertex_values(values: Any, n_vertices: int, index: int | None = None) -
             raise ImageError(f"the values: there is no file {values}.")
         try:
             values = load_surf_data(str(values))
-        except (*_UNREADABLE, TypeError, IndexError) as error:
+        except _UNREADABLE as error:
             raise ImageError(f"the values {Path(values).name} cannot be read: {error}") from error
     data = np.asarray(values, dtype=float)
     if data.ndim == 2:

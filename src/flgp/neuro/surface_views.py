@@ -75,7 +75,7 @@ def plot_surface_reconstruction(
     figure = _figure(14.0, 4.4)
     for k, (values, title, cmap) in enumerate(panels):
         axes = figure.add_subplot(1, 3, k + 1, projection="3d")
-        limits = (-limit, limit) if cmap == "RdBu_r" else (0.0, float(std.max()) or 1.0)
+        limits = (-limit, limit) if cmap == "RdBu_r" else (0.0, float(np.quantile(std, 0.98)) or 1.0)
         _draw(axes, mesh, values, title, side_of(mesh), cmap, limits)
         _add_bar(figure, axes, cmap, limits)
     return figure

@@ -15,7 +15,7 @@ from .errors import ImageError
 
 # Affines are stored in single precision; a thousandth of a millimetre is the same grid.
 _GRID_TOLERANCE = 1e-3
-_UNREADABLE = (OSError, EOFError, ValueError, zlib.error, nib.filebasedimages.ImageFileError)
+UNREADABLE = (OSError, EOFError, ValueError, zlib.error, nib.filebasedimages.ImageFileError)
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def _open(path: Path, what: str) -> Any:
         raise ImageError(f"{what}: there is no file {path}.")
     try:
         image = nib.load(path)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise ImageError(f"{what} {path.name} cannot be read as an image: {error}") from error
     if not isinstance(image, nib.spatialimages.SpatialImage):
         raise ImageError(
@@ -114,7 +114,7 @@ def _from_image(image: Any, index: int | None, what: str) -> Volume:
         raise ImageError(f"{what} holds complex numbers. Give its magnitude or one part.")
     try:
         data = np.asarray(image.dataobj, dtype=float)
-    except (*_UNREADABLE, TypeError) as error:
+    except (*UNREADABLE, TypeError) as error:
         raise ImageError(f"{what} is truncated or corrupt: {error}") from error
     header = image.header if isinstance(image.header, nib.Nifti1Header) else None
     return _volume(data, np.asarray(image.affine, dtype=float), index, what, header)

@@ -11,6 +11,7 @@ _MODULES = {
     "spiral": "spiral",
     "circles": "circles",
     "mnist": "mnist",
+    "brain": "brain",
     "kernel": "kernel",
     "sensitivity": "sensitivity",
     "sampling": "sampling",

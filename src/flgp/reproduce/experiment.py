@@ -29,6 +29,8 @@ class Options:
     seed: int = 0
     data_dir: str | None = None
     quick: bool = False
+    maps: tuple[str, ...] = ()  # brain maps of one's own
+    region: str | None = None  # where they are compared, if not by their own values
 
     def repeats_or(self, full: int, quick: int = 1) -> int:
         """The number of repeats asked for."""

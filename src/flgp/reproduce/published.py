@@ -68,6 +68,15 @@ SAMPLING = {
     }.items()
 }
 
+# Trimmed mean squared error, negative log-likelihood and seconds by ratio; the paper shows one FLGP.
+_FLGP_BRAIN = {0.2: (0.083, 0.134, 2.9), 0.3: (0.075, 0.087, 3.5), 0.4: (0.073, 0.069, 3.9)}
+BRAIN = {
+    "egp": {0.2: (0.143, 0.316, 4.2), 0.3: (0.135, 0.286, 14.0), 0.4: (0.130, 0.269, 32.3)},
+    "glgp-star": {0.2: (0.104, 0.200, 75.5), 0.3: (0.097, 0.164, 80.8), 0.4: (0.094, 0.147, 85.7)},
+    "sk": _FLGP_BRAIN,
+    "lk": _FLGP_BRAIN,
+}
+
 # Error in percent on MNIST 70,000 by (s, r, M), for m = 100 and 200.
 SENSITIVITY: dict[tuple[int, int, int], dict[str, tuple[float, float]]] = {
     (1000, 3, 100): {"sr": (19.1, 14.2), "sk": (10.3, 7.1), "lr": (20.9, 15.8), "lk": (11.7, 7.5)},
