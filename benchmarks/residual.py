@@ -170,7 +170,7 @@ def map_problem(seed: int) -> Problem:
     active = np.isfinite(values) & (np.abs(values) > 0.674)
     X, y = np.argwhere(active).astype(float), values[active]
     labeled = np.random.default_rng(seed).permutation(len(y))[: len(y) // 5]
-    return Problem(X, y, y, labeled, {"n_anchors": 1500, "n_eigenpairs": 300})
+    return Problem(X, y, y, labeled, {})
 
 
 def compare(title: str, make: Callable[[int], Problem], seeds: int, notes: bool) -> None:
