@@ -187,5 +187,6 @@ def test_forged_files_are_refused_or_predict(originals, which, tmp_path):
         if model is None:
             refused += 1
         else:
-            assert len(model.predict(np.asarray(model.anchors_[:3]))) == 3
+            estimator = getattr(model, "estimator", model)
+            assert len(estimator.predict(np.asarray(estimator.anchors_[:3]))) == 3
     assert refused > 0

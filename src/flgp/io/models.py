@@ -186,9 +186,12 @@ def _model(header: dict[str, Any], decoder: Decoder, path: Any) -> Any:
     _check_witness(estimator, decoder.decode(header["witness"]), path)
     if header["table"] is None:
         return estimator
-    from ..tables import TableModel
+    from ..tables import Schema, TableModel
 
-    return TableModel(estimator, decoder.decode(header["table"]))
+    table = decoder.decode(header["table"])
+    if not isinstance(table, Schema) or len(table.feature_names) != estimator.n_features_in_:
+        raise ValueError("the columns of the table do not belong to the model")
+    return TableModel(estimator, table)
 
 
 def _predictions(estimator: Any, points: Array) -> list[Array]:
