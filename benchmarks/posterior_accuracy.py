@@ -1,6 +1,6 @@
 """Approximate posteriors of classifiers against long Markov chains at the same hyperparameters.
 
-    python benchmarks/posterior_accuracy.py [--draws 1000]
+    python benchmarks/posterior_accuracy.py [--draws 1000] [--softmax] [--only circles]
 
 Prints a Markdown table: mean absolute difference of the class probabilities from the chains', negative
 log-likelihood, expected calibration error and error rate at the points without a label.
@@ -45,7 +45,7 @@ def laplace_at(head):
     return replace(head, fit=replace(head.fit, evaluation=inference.evaluate(d, head.fit.likelihood)))
 
 
-def compare(name, X, y, m, options, settings):
+def compare(name, X, y, m, options, settings, softmax):
     """Rows of the table for one problem."""
     rng = np.random.default_rng(0)
     shown = rng.permutation(len(X))[:m]
@@ -62,7 +62,7 @@ def compare(name, X, y, m, options, settings):
     for label, change in (("EP", lambda head: head), ("Laplace", laplace_at)):
         parts = [gaussian_component(feature_map, change(head)) for head in heads]
         table[f"{label}, one-vs-rest"] = probabilities(parts, rows, len(classes))
-    if len(classes) > 2:
+    if len(classes) > 2 and softmax:
         model = FLGPClassifier(random_state=0, n_jobs=1, multi_class="softmax", **options).fit(X, labels)
         (head,), feature_map = model._heads_, model.feature_map_
         points = [(1.0, head)]
@@ -84,13 +84,18 @@ def compare(name, X, y, m, options, settings):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draws", type=int, default=1000)
-    settings = ChainSettings(4, parser.parse_args().draws, 500)
+    parser.add_argument("--softmax", action="store_true")
+    parser.add_argument("--only", default="", help="problems whose name holds this")
+    arguments = parser.parse_args()
+    settings = ChainSettings(4, arguments.draws, arguments.draws // 2)
     warnings.simplefilter("ignore")
     print("| data | posterior | difference from Gibbs | NLL | ECE | error |")
     print("| --- | --- | --- | --- | --- | --- |")
     for problem in problems():
+        if arguments.only not in problem[0]:
+            continue
         start = time.perf_counter()
-        for line in compare(*problem, settings):
+        for line in compare(*problem, settings, arguments.softmax):
             print(line, flush=True)
         print(f"<!-- {time.perf_counter() - start:.0f} s -->", flush=True)
 

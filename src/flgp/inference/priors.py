@@ -1,12 +1,10 @@
 """Priors of the hyperparameters, all as densities of the logarithm of the parameter.
 
 Defaults: t as in the R package, uniform in log t above two graph steps (`GraphTime`), or the paper's
-(`PaperTime`), or uniform in log t (`Flat`); the standard deviation of f, (a² Σ_i exp(-tλ_i))^(1/2), half-normal
-with ten times the data's own on the link scale, one rule for all data (`HalfNormal`); noise inverse-gamma(0.1, 1e-3) in units
-of the data's variance (`InverseGamma`); other parameters log-normal about their starting values.
-
-Each is called with x = log(value) and returns the log-density of x, up to a constant, and its slope.
-The Jacobian of the logarithm is included, so the mode does not depend on how the search is scaled.
+(`PaperTime`), or uniform in log t (`Flat`); the standard deviation of f, (a² Σ_i exp(-tλ_i))^(1/2),
+half-normal with ten times the data's own on the link scale, one rule for all data (`HalfNormal`); noise
+inverse-gamma(0.1, 1e-3) in units of the data's variance (`InverseGamma`); other parameters log-normal about
+their starting values.
 """
 
 from __future__ import annotations
