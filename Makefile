@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types format clean
+.PHONY: demo test fuzz lint types format clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -16,6 +16,9 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest
+
+fuzz: $(VENV)/.installed
+	FLGP_FUZZ_CASES=10000 $(BIN)/python -m pytest tests/fuzz
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
