@@ -163,7 +163,7 @@ def test_a_loaded_model_answers_with_the_same_bits(fitted, name, tmp_path):
     assert set(vars(loaded)) == set(vars(model))
 
 
-@pytest.mark.parametrize("name", ["gaussian", "softmax", "features", "two classes"])
+@pytest.mark.parametrize("name", ["residual", "softmax", "features", "chains", "integrated bandwidth"])
 @pytest.mark.parametrize("how", ["pickle", "joblib"])
 def test_pickle_and_joblib_work_too(fitted, name, how, tmp_path):
     model = fitted[name]

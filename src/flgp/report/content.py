@@ -46,7 +46,7 @@ def viewer_data(
         "uncertainty": packed(uncertainty, np.float32),
         "label": None if label is None else packed(label, np.float32),
         "row": packed(rows, np.uint32),
-        "neighbor": packed(known.index, np.uint16),
+        "neighbor": packed(known.index, np.uint32 if len(lift) > 65_535 else np.uint16),
         "z": packed(known.closeness[:, None] * known.z, np.float32),
         "lift": packed(lift, np.float32),
         "names": {

@@ -28,7 +28,7 @@
   const label = data.label ? decode(data.label, Float32Array) : null;
   const row = decode(data.row, Uint32Array);
   const r = data.r;
-  const neighbor = decode(data.neighbor, Uint16Array);
+  const neighbor = decode(data.neighbor, data.s > 65535 ? Uint32Array : Uint16Array);
   const z = decode(data.z, Float32Array);
   const lift = decode(data.lift, Float32Array); // (s, M), each anchor's features times their prior deviation
   const M = data.M;
