@@ -184,7 +184,7 @@ class FLGPRegressor(RegressorMixin, LocalResidual, LatentEstimator):
             X = self._validated(X, reset=True)
             self._columns_of_residual()
             targets, one_column = self._checked_targets(y, len(X))
-            weight, ignored = check_weights(sample_weight, np.isnan(targets).all(axis=1))
+            weight, ignored = check_weights(sample_weight, np.asarray(np.isnan(targets).all(axis=1)))
             if weight is not None:
                 targets = np.where(ignored[:, None], np.nan, targets)
             known = {

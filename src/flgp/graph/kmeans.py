@@ -66,7 +66,7 @@ def _plain_lloyd(
     data = (points - center).astype(np.float32)
     norms = np.einsum("ij,ij->i", data, data)
     distinct = np.unique(data[rng.permutation(len(data))[:n_clusters]], axis=0)
-    centers = distinct.astype(np.float64)
+    centers: Array = distinct.astype(np.float64)
     previous = np.inf
     for _ in range(max_iter):
         label, score = _nearest_by_products(data, centers.astype(np.float32), n_threads)
