@@ -192,7 +192,7 @@ def test_rows_are_read_in_few_passes(base_kernel, passes, rings, monkeypatch):
             read.append(rows.stop - rows.start)
             return super().__getitem__(rows)
 
-    FLGPClassifier(base_kernel=base_kernel, **(SETTINGS | {"anchors": X[::50]})).fit(
+    FLGPClassifier(base_kernel=base_kernel, **(SETTINGS | {"anchors": X[::51]})).fit(
         X[:20], y[:20], Counted(X)
     )
     assert sum(read) == passes * len(X)
@@ -223,7 +223,7 @@ def assert_unfitted(model):
 def test_nan_is_reported_with_its_rows(value, rings, tmp_path, monkeypatch):
     monkeypatch.setattr("flgp.blocks.BLOCK_ROWS", 1000)
     X, y = rings
-    model = FLGPClassifier(anchors=X[::50], n_eigenpairs=20).fit(X, y)
+    model = FLGPClassifier(anchors=X[::51], n_eigenpairs=20).fit(X, y)
     X[2345, 1] = value
     data = open_memmap(X, tmp_path)
     with pytest.raises(ValueError, match=r"rows 0 to 3,999 of X: .*NaN or infinity \(first in row 2,345\)"):
@@ -288,7 +288,7 @@ def test_rows_that_change_between_passes_are_an_error(rings, monkeypatch):
             self.reads += 1
             return self.X[rows] + np.float32(self.reads == 3)
 
-    model = FLGPClassifier(anchors=X[::50], n_eigenpairs=20)
+    model = FLGPClassifier(anchors=X[::51], n_eigenpairs=20)
     with pytest.raises(ValueError, match="rows 0 to 3,999 of X changed between two passes"):
         model.fit(Changing(X), y)
     assert_unfitted(model)

