@@ -109,7 +109,7 @@ class Store:
 
     def ordered(self) -> list[Row]:
         """All rows of the folder, in an order that does not depend on when they were ready."""
-        return sorted(self.rows, key=self.key)
+        return sorted(self.rows, key=lambda row: tuple(row[name] for name in self.experiment.keys))
 
 
 def _write_json(path: Path, record: Mapping[str, Any]) -> None:
