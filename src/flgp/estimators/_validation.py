@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array, BoolArray
+from ..likelihoods._base import rows_in_words
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
@@ -53,10 +54,10 @@ def check_weights(sample_weight: Any, missing: BoolArray) -> tuple[Array | None,
     weight = check_row_values("sample_weight", sample_weight, len(missing))
     if weight is None:
         return None, missing
-    known = weight[~missing]
-    if not (np.isfinite(known) & (known >= 0)).all():
-        raise ValueError("sample_weight must be finite and not negative in every labelled row.")
-    if not known.any():
+    bad = ~missing & ~(np.isfinite(weight) & (weight >= 0))
+    if bad.any():
+        raise ValueError(f"sample_weight must be finite and not negative: see {rows_in_words(bad)}.")
+    if not weight[~missing].any():
         raise ValueError("sample_weight is zero in every labelled row. Give at least one a positive weight.")
     return weight, missing | (weight == 0)
 
