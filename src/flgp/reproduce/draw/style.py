@@ -31,7 +31,7 @@ METHOD_COLORS = {
 }
 # Shapes tell the methods apart where colours do not.
 METHOD_MARKERS = {
-    "egp": "x",
+    "egp": "h",
     "glgp": "P",
     "glgp-star": "*",
     "sparse-glgp": "p",
