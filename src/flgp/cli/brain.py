@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -61,6 +64,19 @@ def _stem(path: Path) -> str:
     return name
 
 
+@contextmanager
+def _results(folder: Path) -> Iterator[Any]:
+    """Files for a folder, all or none; warnings of the model become notes at the end."""
+    from ..neuro.outputs import output_files
+
+    with warnings.catch_warnings(record=True) as caught, output_files(folder) as files:
+        warnings.simplefilter("always")
+        yield files
+    said = [str(warning.message) for warning in caught if warning.category is UserWarning]
+    for text in dict.fromkeys(said):
+        typer.echo(f"Note: {' '.join(text.split())}", err=True)
+
+
 def _say(files: list[Path]) -> None:
     for path in files:
         typer.echo(f"wrote {path}")
@@ -100,7 +116,6 @@ def reconstruct(
 ) -> None:
     """Complete a map, with its standard deviation; NaN inside the mask is missing."""
     neuro = _neuro()
-    from ..neuro.outputs import output_files
 
     estimator = _model(n_anchors, n_neighbors, n_eigenpairs, residual, random_state)
     shared = {
@@ -110,7 +125,7 @@ def reconstruct(
         "random_state": random_state,
     }
     name = _stem(image)
-    with output_files(output) as files:
+    with _results(output) as files:
         if mesh is not None:
             tool = neuro.SurfaceReconstructor(estimator, **shared).fit(mesh, image)
             ending = ".func.gii"
@@ -155,10 +170,9 @@ def activation(
 ) -> None:
     """Activation regions across subjects: counts, the common region, and each subject's."""
     neuro = _neuro()
-    from ..neuro.outputs import output_files
     from ..neuro.views import plot_counts
 
-    with output_files(output) as files:
+    with _results(output) as files:
         found = neuro.activation_regions(
             maps,
             effective_threshold=effective_threshold,
@@ -222,13 +236,12 @@ def network(
     neuro = _neuro()
     from ..neuro.groups import read_groups
     from ..neuro.network import write_edges, write_graphml, write_matrix
-    from ..neuro.outputs import output_files
     from ..neuro.views import plot_networks
 
     names = _unique([_stem(path) for path in maps])
     groups = read_groups(covariates, group_by, names)
     estimator = _model(n_anchors, n_neighbors, n_eigenpairs, "none", random_state)
-    with output_files(output) as files:
+    with _results(output) as files:
         made = []
         for name, path in zip(names, maps, strict=True):
             tool = neuro.VolumeReconstructor(
@@ -280,11 +293,10 @@ def seed(
     the highest average intensity in the region common to the maps.
     """
     neuro = _neuro()
-    from ..neuro.outputs import output_files
     from ..neuro.views import plot_seed
 
     estimator = _model(n_anchors, n_neighbors, n_eigenpairs, "none", random_state)
-    with output_files(output) as files:
+    with _results(output) as files:
         found = neuro.activation_regions(
             maps,
             effective_threshold=effective_threshold,
