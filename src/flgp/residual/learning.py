@@ -31,7 +31,7 @@ _SEARCH_LABELS, _CLUSTER = 2_000, 50
 # Evaluations for the first kernel, and for each other one from where it ended.
 _FIRST_CLIMB, _OTHER_CLIMB = 9, 5
 # Evaluations of all labels, once the sample has told the shape of the peak; accuracy in nats.
-_LAST_CLIMB, _TOLERANCE = 20, 1e-3
+_LAST_CLIMB, _TOLERANCE = 16, 1e-3
 # Step of the differences between gradients; a flat direction is explored by steps of about 1.
 _STEP, _FLAT, _SHAPE_STEP = 0.05, 0.5, 0.3
 _SHAPE_BOUNDS = (0.02, 50.0)
@@ -103,11 +103,18 @@ def learn_residual(head: Head, features: Array, X: Array, options: ResidualOptio
     whole = JointInference.of(head, features, X, options)
     rows = search_rows(whole.points)
     sample = whole if len(rows) == len(X) else whole.take(rows)
-    found = _search(head, sample, options.kernel)
-    evidence = joint_evidence(head, whole, found.kernel)
+    candidates = _search(head, sample, options.kernel)
+    evidences = [joint_evidence(head, whole, candidate.kernel) for candidate in candidates]
+    best = 0
+    if len(candidates) > 1 and sample is not whole:
+        # A sample tells little about how u is correlated far away; one evaluation of all labels does.
+        values = [e.log_posterior(c.theta)[0] for e, c in zip(evidences, candidates, strict=True)]
+        best = int(np.argmax(values))
+    found, evidence = candidates[best], evidences[best]
     climb = _climb(evidence, found.theta, found.to_theta * np.sqrt(len(rows) / len(X)), _LAST_CLIMB)
     fit = fit_at(evidence, climb.theta, climb.result)
-    fit.report.n_evaluations += found.evaluations
+    others = sum(e.evaluations for e in evidences if e is not evidence)
+    fit.report.n_evaluations += others + sum(candidate.evaluations for candidate in candidates)
     gain = fit.evaluation.log_evidence - head.fit.evaluation.log_evidence
     more = len(evidence.space.free) - len(head.evidence.space.free) + (options.kernel == "auto")
     if not options.required and not gain > _NATS_PER_LOG_LABEL * more * np.log(len(X)):
@@ -172,8 +179,8 @@ class _Climb(NamedTuple):
     result: OptimizeResult | None
 
 
-def _search(head: Head, sample: JointInference, kernel: str) -> _Found:
-    """Kernel, hyperparameters and the shape of the peak."""
+def _search(head: Head, sample: JointInference, kernel: str) -> list[_Found]:
+    """Kernels, hyperparameters and the shape of the peak; the best first."""
     first = _FIRST_KERNEL if kernel == "auto" else kernel
     evidence = joint_evidence(head, sample, first)
     starts = [_theta(evidence.space, values) for values in _starts(head, sample)]
@@ -181,7 +188,7 @@ def _search(head: Head, sample: JointInference, kernel: str) -> _Found:
     climb = _climb(evidence, start, np.eye(len(start)), _FIRST_CLIMB)
     to_theta = _round_peak(evidence, climb.theta)
     if kernel != "auto":
-        return _Found(first, climb.theta, to_theta, evidence.evaluations)
+        return [_Found(first, climb.theta, to_theta, evidence.evaluations)]
     climb = _climb(evidence, climb.theta, to_theta, _OTHER_CLIMB)
     tried = {first: (climb, evidence, to_theta)}
     for other in ("rational_quadratic", "matern32", "matern12"):
@@ -198,9 +205,9 @@ def _search(head: Head, sample: JointInference, kernel: str) -> _Found:
             beside,
             to_other,
         )
-    evaluations = sum(part.evaluations for _, part, _ in tried.values())
-    best = max(tried, key=lambda name: tried[name][0].value)
-    return _Found(best, tried[best][0].theta, tried[best][2], evaluations)
+    ranked = sorted(tried, key=lambda name: -tried[name][0].value)
+    found = {name: tried[name] for name in ranked}
+    return [_Found(name, c.theta, to, part.evaluations) for name, (c, part, to) in found.items()]
 
 
 def _climb(evidence: Evidence, start: Array, to_theta: Array, limit: int) -> _Climb:
