@@ -36,7 +36,7 @@ def reproduce(
     models: Annotated[str | None, typer.Option(help="paper, ours, or both separated by a comma.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of everything that is random.")] = 0,
     data_dir: Annotated[
-        Path | None, typer.Option(help="Folder with the four MNIST idx files [env: FLGP_MNIST_DIR].")
+        Path | None, typer.Option(help="Folder with the MNIST idx files; else FLGP_MNIST_DIR.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Results folder; a run goes on where it stopped. Default: flgp-NAME.")
