@@ -9,7 +9,8 @@ from scipy.special import gamma, logsumexp
 
 from flgp.inference.gaussian import GaussianInference
 from flgp.inference.hyper import Evidence, Fit, HyperSpace, maximize
-from flgp.inference.integration import HyperparameterPosterior, gaussian_rule, integrate
+from flgp.inference.hyper_posterior import HyperparameterPosterior
+from flgp.inference.integration import gaussian_rule, integrate
 from flgp.inference.posterior import Evaluation
 from flgp.inference.priors import Flat, HalfNormal, InverseGamma
 from flgp.kernels import SpectralKernel
