@@ -97,3 +97,14 @@ def test_outliers_and_tiny_bandwidths_give_no_nan():
     for epsilon in (1e-8, 1e-3, 1e8):
         step = fit_transition(graph, epsilon)
         assert np.isfinite(dense(graph, step)).all()
+
+
+def test_a_cluster_of_one_outlier_is_joined_to_the_others():
+    X = np.concatenate([ring(400)[0], [[1.5, 0.0]]])
+    anchors = np.concatenate([X[:400:10], [[1.5, 0.0]]])
+    kept = join_to_anchors(row_blocks(X), anchors, 3, local=True, counts=True)
+    joined = join_to_anchors(row_blocks(X), anchors, 3, local=True, counts=True, drop_singletons=True)
+    assert np.abs(kept.anchors).max() == 1.5
+    assert np.abs(joined.anchors).max() <= 1.0
+    # every point its own cluster: nothing would be left, so nothing is dropped
+    assert len(join_to_anchors(row_blocks(X), X, 3, True, True, drop_singletons=True).anchors) > 200

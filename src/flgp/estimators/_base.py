@@ -160,6 +160,7 @@ class HeatKernelEstimator(BaseEstimator):
                 local=self.base_kernel == "lae",
                 counts=not uniform,
                 keep=self._keeps_neighbors(rows),
+                drop_singletons=isinstance(given, str) and given in ("kmeans", "minibatch"),
             )
 
     @property

@@ -87,7 +87,13 @@ def find_neighbors(X: Array, search: NeighborSearch, r: int, local: bool) -> Nei
 
 
 def join_to_anchors(
-    rows: Blocks[Array], anchors: Array, r: int, local: bool, counts: bool, keep: bool = True
+    rows: Blocks[Array],
+    anchors: Array,
+    r: int,
+    local: bool,
+    counts: bool,
+    keep: bool = True,
+    drop_singletons: bool = False,
 ) -> NeighborGraph:
     """Stages 2 and 3. Anchors that nobody uses are dropped and the search repeated among the rest.
 
@@ -102,7 +108,11 @@ def join_to_anchors(
         n_j = cluster sizes; otherwise 1.
     keep : bool
         Keep the n·r neighbours in memory, or find them again at every pass.
+    drop_singletons : bool
+        Also drop anchors that only a single point uses, unless that would leave fewer than half. A cluster
+        of one outlier is its own anchor: the walk never leaves it, and an eigenpair is spent on it.
     """
+    enough = len(anchors) // 2
     while True:
         search = NeighborSearch(anchors)
         blocks = rows.map(_Finder(search, r, local), keep=keep)
@@ -110,6 +120,10 @@ def join_to_anchors(
         alive = summary.mass > 0
         if counts:
             alive &= summary.counts > 0
+        # The one point of a singleton gives it weight 1; more than that, and others lean on it too.
+        joined = alive & ((summary.counts > 1) | (summary.mass > 1.01))
+        if drop_singletons and np.count_nonzero(joined) >= max(enough, 1):
+            alive = joined
         if alive.all():
             break
         anchors = anchors[alive]

@@ -204,7 +204,7 @@ def hyper_space(task: Task, eigenvalues: Array, settings: Settings) -> HyperSpac
     own = likelihood.parameter_names
     set_already = {name: float(value) for name in own if (value := getattr(likelihood, name)) is not None}
     of_time = time_prior(settings.time_prior, eigenvalues, settings.dimension)
-    priors: dict[str, Prior] = {TIME: of_time, AMPLITUDE: HalfNormal(10.0 * scale)}
+    priors: dict[str, Prior] = {TIME: of_time, AMPLITUDE: HalfNormal(3.0 * scale)}
     for name in own:
         if name == "noise_variance":
             priors[name] = InverseGamma(0.1, 1e-3 * scale**2)

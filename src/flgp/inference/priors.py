@@ -2,7 +2,7 @@
 
 Defaults: t as in the R package, uniform in log t above two graph steps (`GraphTime`), or the paper's
 (`PaperTime`), or uniform in log t (`Flat`); the standard deviation of f, (a² Σ_i exp(-tλ_i))^(1/2),
-half-normal with ten times the data's own on the link scale, one rule for all data (`HalfNormal`); noise
+half-normal with three times the data's own on the link scale, one rule for all data (`HalfNormal`); noise
 inverse-gamma(0.1, 1e-3) in units of the data's variance (`InverseGamma`); other parameters log-normal about
 their starting values.
 """
