@@ -17,7 +17,7 @@ FLOW = [
     ("blocks",),
     ("arrow", "sources"),
     ("graph",),
-    ("spectrum", "kernels"),
+    ("spectrum", "kernels", "intrinsic_dimension"),
     ("feature_map",),
     ("likelihoods",),
     ("inference",),

@@ -40,7 +40,11 @@ def test_cdf_is_the_share_of_draws_below(likelihood):
 @pytest.mark.parametrize("level", [0.025, 0.5, 0.975])
 def test_predictive_quantiles_of_a_mixture_match_simulation(likelihood, level):
     rng = np.random.default_rng(1)
-    latent = [(np.array([0.5]), np.array([0.3])), (np.array([-0.5]), np.array([0.1]))]
+    node, share = np.polynomial.hermite_e.hermegauss(40)
+    latent = [
+        ((mean + np.sqrt(variance) * node)[:, None], share / share.sum())
+        for mean, variance in ((0.5, 0.3), (-0.5, 0.1))
+    ]
     found = predictive_quantile([(0.6, likelihood), (0.4, likelihood)], latent, level)[0]
     first = rng.random(400_000) < 0.6
     f = np.where(first, 0.5 + np.sqrt(0.3) * rng.standard_normal(400_000), -0.5)
