@@ -103,6 +103,7 @@ def test_far_from_the_cloud_it_returns_to_the_prior(fitted):
     known = fitted.transduction_.mean()
     assert np.abs(mean - known).max() < 0.5
     assert fitted.distance_to_anchors(np.array([[40.0, 3.0]]))[0] > 10
+    assert np.isfinite(fitted.predict([[1e300, -1e300]])).all()
     assert fitted.distance_to_anchors(ring(50, seed=3)[0]).max() < 1.5
 
 

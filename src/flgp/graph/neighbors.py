@@ -15,6 +15,10 @@ _SPARE_CANDIDATES = 4
 _TILE_ENTRIES = 1_000_000
 
 
+# In units of the largest coordinate of an anchor: beyond it a point is off the cloud, wherever it is.
+_FARTHEST = 1e9
+
+
 class NeighborSearch:
     """Nearest anchors by KD-tree (few columns) or by blocked matrix products (many).
 
@@ -25,6 +29,7 @@ class NeighborSearch:
 
     def __init__(self, anchors: Array) -> None:
         self.anchors = np.ascontiguousarray(anchors, dtype=np.float64)
+        self._limit = _FARTHEST * (float(np.abs(self.anchors).max()) or 1.0)
         self._tree = cKDTree(self.anchors) if self.anchors.shape[1] <= MAX_TREE_COLUMNS else None
         if self._tree is None:
             # Centring keeps single precision honest for data far from the origin.
@@ -33,11 +38,15 @@ class NeighborSearch:
             self._centered = np.ascontiguousarray(centered.T, dtype=np.float32)
             self._half_norms = (0.5 * np.einsum("ij,ij->i", centered, centered)).astype(np.float32)
 
+    def bounded(self, X: Array) -> Array:
+        """X in double precision, points absurdly far away moved in, so that squared distances are finite."""
+        return np.clip(np.asarray(X, dtype=np.float64), -self._limit, self._limit)
+
     def __call__(self, X: Array, r: int) -> tuple[IntArray, Array]:
         """Indices (b, r) and squared distances (b, r) of the nearest anchors, nearest first."""
-        r = min(r, len(self.anchors))
+        r, X = min(r, len(self.anchors)), self.bounded(X)
         if self._tree is not None:
-            distance, index = self._tree.query(np.asarray(X, dtype=np.float64), k=np.arange(1, r + 1))
+            distance, index = self._tree.query(X, k=np.arange(1, r + 1))
             return index.astype(np.int32), distance**2
         rows = max(16, _TILE_ENTRIES // len(self.anchors))
         parts = [self._brute_force(X[i : i + rows], r) for i in range(0, len(X), rows)]

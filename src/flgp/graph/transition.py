@@ -82,7 +82,7 @@ class _Summary(NamedTuple):
 def find_neighbors(X: Array, search: NeighborSearch, r: int, local: bool) -> NeighborBlock:
     """Neighbours of a block of rows (b, p), with their local anchor weights if `local`."""
     index, sqdist = search(X, r)
-    weights = local_anchor_weights(np.asarray(X, float), search.anchors, index) if local else None
+    weights = local_anchor_weights(search.bounded(X), search.anchors, index) if local else None
     return NeighborBlock(index, sqdist, weights)
 
 
