@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,11 @@ from .._progress import stage
 from .._typing import Array, IntArray, RowLike
 from ..blocks import map_rows
 from ..feature_map import FeatureMap, Rows
-from ..graph import NeighborBlock
+from ..graph import NeighborBlock, NeighborGraph
 from ..inference.draws import ChainSettings
 from ..inference.hyper import AMPLITUDE, TIME
 from ..inference.integration import Layer, hyperparameter_posterior, integrate_layers
-from ..inference.learning import Head, Learned, Settings, Task, learn
+from ..inference.learning import Head, Kept, Learned, Settings, Task, learn
 from ..inference.priors import TIME_PRIORS, Prior
 from ..inference.quantile import mixture_quantile
 from ..intrinsic_dimension import estimate_intrinsic_dimension
@@ -33,12 +34,15 @@ from ._component import (
     sampled_component,
     weighted_points,
 )
+from ._labels import Labels
 from ._validation import check_choice, check_count, check_positive
 
 INFERENCES = ("auto", "laplace", "ep", "gibbs")
 HYPERPARAMETERS = ("optimize", "integrate", "fixed")
 # Rows that an unknown intrinsic dimension is estimated from.
 _DIMENSION_ROWS = 20_000
+# Coordinates of labelled points that a model keeps for `update`, about 400 MB.
+_KEPT_NUMBERS = 50_000_000
 
 
 class LatentEstimator(HeatKernelEstimator):
@@ -56,27 +60,44 @@ class LatentEstimator(HeatKernelEstimator):
 
     # -- fitting ---------------------------------------------------------------------------------------
 
-    def _fit_tasks(self, rows: RowLike, labeled: IntArray, tasks: Sequence[Task], fixed: dict) -> None:
+    def _fit_labels(self, rows: RowLike, labels: Labels) -> None:
         """The one fit: graph, bandwidth, hyperparameters, posterior of every task."""
-        given = {TIME: self.diffusion_time, AMPLITUDE: self.amplitude, **fixed}
-        if self.hyperparameters == "fixed":
-            self._check_all_given(given, tasks)
+        tasks = self._tasks(labels)
+        self._check_all_given(tasks)
         graph = self._build_graph(rows)
-        neighbors = graph.find(labeled_rows(rows, labeled))
-        settings = Settings(
-            n_eigenpairs=self._n_eigenpairs(len(graph.anchors), len(labeled)),
-            kernel=self._spectral_kernel(),
+        settings = self._settings(
+            n_eigenpairs=self._n_eigenpairs(len(graph.anchors), len(labels)),
             bandwidth=self.bandwidth,
+            dimension=self._dimension(rows),
+            **self._eigenfeatures(),
+        )
+        labels = replace(labels, local=self._keeps_neighbors(rows) and not is_distributed(rows))
+        learned, nearest = self._learn(graph, labels, tasks, settings)
+        self._keep_graph(learned.feature_map, nearest)
+        if labels.local:
+            with stage(f"transduction for {graph.n_rows:,} points", self.verbose):
+                self.transduction_ = self._transduce(learned.feature_map, rows)
+
+    def _settings(self, **own: Any) -> Settings:
+        """What a fit and an update have in common."""
+        given = {TIME: self.diffusion_time, AMPLITUDE: self.amplitude}
+        return Settings(
+            kernel=self._spectral_kernel(),
             fixed={name: float(value) for name, value in given.items() if value is not None},
             inference="auto" if self.inference == "gibbs" else self.inference,
             n_threads=self._n_threads,
             time_prior=self.time_prior,
-            dimension=self._dimension(rows),
-            **self._eigenfeatures(),
+            **own,
         )
-        with stage(f"spectrum and evidence for {len(labeled):,} labels", self.verbose):
+
+    def _learn(
+        self, graph: NeighborGraph, labels: Labels, tasks: Sequence[Task], settings: Settings
+    ) -> tuple[Learned, IntArray]:
+        """Everything that follows from labels on a graph; also the nearest anchor of each label."""
+        neighbors = graph.find(labels.points)
+        with stage(f"spectrum and evidence for {len(labels):,} labels", self.verbose):
             learned = learn(graph, neighbors, tasks, settings)
-            heads = self._refined(learned, neighbors, rows, labeled)
+            heads = self._refined(learned, neighbors, labels)
         self._heads_ = heads
         layers: list[Layer] = []
         if self.hyperparameters == "integrate":
@@ -91,18 +112,27 @@ class LatentEstimator(HeatKernelEstimator):
         self.log_marginal_likelihood_value_ = float(sum(head.fit.evaluation.log_evidence for head in heads))
         reports = [head.fit.report for head in heads]
         self.optimizer_result_ = reports[0] if len(reports) == 1 else reports
-        self._keep_graph(learned.feature_map, neighbors.index[:, 0])
-        if self._keeps_neighbors(rows) and not is_distributed(rows):
-            with stage(f"transduction for {graph.n_rows:,} points", self.verbose):
-                self.transduction_ = self._transduce(learned.feature_map, rows)
+        self._labels_ = labels if labels.points.size <= _KEPT_NUMBERS else None
+        return learned, neighbors.index[:, 0]
+
+    def _tasks(self, labels: Labels, kept: Mapping[Any, Kept] | None = None) -> list[Task]:
+        """The latent functions to learn, and what the labels say about each; `kept` as `_kept` gives it."""
+        raise NotImplementedError
+
+    def _head_names(self) -> Sequence[Any]:
+        """A name for each latent function that lasts while labels are added."""
+        raise NotImplementedError
+
+    def _kept(self) -> dict[Any, Kept]:
+        """The hyperparameters of each latent function, by its name."""
+        pairs = zip(self._head_names(), self._heads_, strict=True)
+        return {name: Kept(head.fit.values, head.fit.likelihood) for name, head in pairs}
 
     def _eigenfeatures(self) -> dict[str, Any]:
         """Settings that say where the eigenfeatures come from; a baseline has its own."""
         return {}
 
-    def _refined(
-        self, learned: Learned, neighbors: NeighborBlock, rows: RowLike, labeled: IntArray
-    ) -> list[Head]:
+    def _refined(self, learned: Learned, neighbors: NeighborBlock, labels: Labels) -> list[Head]:
         """The heads, after whatever a subclass adds to the model."""
         return learned.heads
 
@@ -143,12 +173,15 @@ class LatentEstimator(HeatKernelEstimator):
         self.intrinsic_dimension_ = estimate_intrinsic_dimension(labeled_rows(rows, chosen))
         return self.intrinsic_dimension_
 
-    def _check_all_given(self, given: dict[str, Any], tasks: Sequence[Task]) -> None:
+    def _check_all_given(self, tasks: Sequence[Task]) -> None:
         """Refuse hyperparameters="fixed" while something is left to learn."""
+        if self.hyperparameters != "fixed":
+            return
+        given = {TIME: self.diffusion_time, AMPLITUDE: self.amplitude}
         missing = [name for name, value in given.items() if value is None]
         if self.base_kernel == "se" and self.bandwidth is None:
             missing.append("bandwidth")
-        missing += [name for name in tasks[0].likelihood.free_parameters if given.get(name) is None]
+        missing += tasks[0].likelihood.free_parameters
         if missing:
             raise ValueError(
                 f"hyperparameters='fixed', but {', '.join(missing)} has no value. Set it (the "

@@ -8,19 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Array, IntArray, RowLike
+from .._typing import Array
 from ..feature_map import Rows
 from ..graph import NeighborBlock
+from ..inference.hyper import fit_at
 from ..inference.latent import LatentField
 from ..inference.learning import Head, Learned
 from ..likelihoods import Gaussian
 from ..residual.columns import Columns, choose_columns
 from ..residual.field import JointField
 from ..residual.kriging import JointPosterior, PredictedParts
-from ..residual.learning import KERNEL_CHOICES, JointInference, ResidualOptions, learn_residual
+from ..residual.learning import (
+    KERNEL_CHOICES,
+    JointInference,
+    ResidualOptions,
+    joint_evidence,
+    learn_residual,
+)
 from ..residual.likelihood import LENGTH_SCALE, VARIANCE
-from ..sources import is_distributed
-from ._base import labeled_rows, scalar_or_array
+from ._base import scalar_or_array
+from ._labels import Labels
 from ._validation import check_choice, check_count
 
 RESIDUALS = ("local", "auto")
@@ -55,14 +62,11 @@ class LocalResidual:
         names = getattr(self, "feature_names_in_", None)
         return choose_columns(self.residual_columns, self.n_features_in_, names)
 
-    def _refined(
-        self: Any, learned: Learned, neighbors: NeighborBlock, rows: RowLike, labeled: IntArray
-    ) -> list[Head]:
+    def _refined(self: Any, learned: Learned, neighbors: NeighborBlock, labels: Labels) -> list[Head]:
         """The heads with a residual, where it is required or the evidence asks for it."""
         heads = learned.heads
         # A file that is small enough is as good as memory: joblib hands arrays on as such files.
-        elsewhere = not self._keeps_neighbors(rows) or is_distributed(rows)
-        wanted = self.residual == "auto" and not elsewhere and self.hyperparameters != "fixed"
+        wanted = self.residual == "auto" and labels.local and self.hyperparameters != "fixed"
         if self.residual == "local" or wanted:
             options = ResidualOptions(
                 self.residual_kernel,
@@ -72,7 +76,7 @@ class LocalResidual:
                 self._n_threads,
             )
             features = learned.feature_map.features(learned.feature_map.rows_of(neighbors))
-            X = labeled_rows(rows, labeled)
+            X = labels.points
             heads = [_with_residual(h, features[h.task.rows], X[h.task.rows], options) for h in heads]
         values = [head.fit.values for head in heads]
         kernels = [getattr(head.fit.likelihood, "residual_kernel", None) for head in heads]
@@ -102,7 +106,19 @@ def _with_residual(head: Head, features: Array, X: Array, options: ResidualOptio
         return head
     if not options.required and len(X) < _FEWEST:
         return head
+    if head.task.kept is not None:
+        return _kept_residual(head, features, X, options)
     return learn_residual(head, features, X, options) or head
+
+
+def _kept_residual(head: Head, features: Array, X: Array, options: ResidualOptions) -> Head:
+    """With the residual that an earlier fit had, at the values it had there."""
+    kept = head.task.kept
+    kernel = getattr(kept.likelihood, "residual_kernel", None) if kept is not None else None
+    if kept is None or kernel is None:
+        return head
+    evidence = joint_evidence(head, JointInference.of(head, features, X, options), kernel)
+    return Head(head.task, evidence, fit_at(evidence, evidence.space.theta(kept.values), None))
 
 
 def joint_field(manifold: LatentField, head: Head, inference: JointInference) -> JointField:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -12,19 +12,24 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from .._typing import Array, BoolArray, IntArray
+from .._typing import Array, BoolArray
 from ..feature_map import FeatureMap, Rows
 from ..inference.integration import Layer
-from ..inference.learning import Head, Task
+from ..inference.learning import Head, Kept, Task
 from ..inference.priors import Prior
 from ..likelihoods import Bernoulli, Categorical, Observations
 from ..sources import local_labels
+from ._base import labeled_rows
 from ._component import Component, softmax_components, weighted_points
 from ._docs import documented
+from ._labels import Labels
 from ._latent import LatentEstimator
+from ._update import update_labels
 from ._validation import check_choice, check_weights, is_missing_label
 
 MULTI_CLASS = ("auto", "one_vs_rest", "softmax")
+# Names a latent function that is about all classes; not among any labels.
+_ALL = object()
 
 
 @documented
@@ -140,12 +145,50 @@ class FLGPClassifier(ClassifierMixin, LatentEstimator):
             X = self._validated(X, reset=True)
             y, missing = self._checked_labels(y, len(X))
             rows = self._with_unlabeled(X, X_unlabeled)
-            weight, missing = check_weights(sample_weight, missing)
-            labeled = np.flatnonzero(~missing)
-            weight = None if weight is None else weight[labeled]
-            self.classes_, codes = np.unique(_plain(y[labeled]), return_inverse=True)
-            self._fit_tasks(rows, labeled, self._tasks(codes, weight), {})
+            self._fit_labels(rows, self._labels(X, y, missing, sample_weight))
         return self
+
+    def update(
+        self, X: Any, y: Any, *, replace: bool = False, relearn: bool = True, sample_weight: Any = None
+    ) -> Self:
+        """Learn from more labels without a new graph, as active learning does.
+
+        Anchors, neighbours, bandwidth and spectrum stay; everything else is as if `fit` had seen all labels,
+        new classes included. `transduction_` goes, because it would need all rows again. If this fails the
+        model stays as it was.
+
+        Parameters
+        ----------
+        X : array-like of shape (k, p)
+            Where the new labels are: rows of the fitted X, such as `X[[3, 8]]`, or any other points.
+        y : array-like of shape (k,)
+            Marked as in `fit` where there is none. Every other one is a further observation, also where
+            there is one already.
+        replace : bool
+            `X` and `y` hold all labels and those known before are forgotten: to correct or withdraw some,
+            or to hand over the whole y after a change.
+        relearn : bool
+            Learn the hyperparameters again, or keep their values (those of a new class are learned), which
+            takes a fraction of the time.
+        sample_weight : array-like of shape (k,), optional
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        self._check_parameters()
+        X = self._validated(X, reset=False)
+        y, missing = self._checked_labels(y, len(X))
+        update_labels(self, self._labels(X, y, missing, sample_weight), replace, relearn)
+        return self
+
+    def _labels(self, X: Any, y: Array, missing: BoolArray, sample_weight: Any) -> Labels:
+        """The labelled rows among those of X."""
+        weight, missing = check_weights(sample_weight, missing)
+        labeled = np.flatnonzero(~missing)
+        known = {"weight": None if weight is None else weight[labeled]}
+        return Labels(labeled_rows(X, labeled), _plain(y[labeled]), known, labeled)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -174,16 +217,30 @@ class FLGPClassifier(ClassifierMixin, LatentEstimator):
         check_classification_targets(_plain(y[~missing]))
         return y, missing
 
-    def _tasks(self, codes: IntArray, weight: Array | None) -> list[Task]:
-        positions = np.arange(len(codes))
+    def _head_names(self) -> Sequence[Any]:
+        """The class that each latent function is about; one for coupled classes, and for a single one."""
         count = len(self.classes_)
+        if count == 1 or (count > 2 and self.multi_class == "softmax"):
+            return [_ALL]
+        return (self.classes_ if count > 2 else self.classes_[1:]).tolist()
+
+    def _tasks(self, labels: Labels, kept: Mapping[Any, Kept] | None = None) -> list[Task]:
+        self.classes_, codes = np.unique(labels.y, return_inverse=True)
+        positions, weight, count = np.arange(len(codes)), labels.known["weight"], len(self.classes_)
+        kept = {} if kept is None else kept
         if count > 2 and self.multi_class == "softmax":
-            return [Task(positions, Observations.of(codes, weight=weight), Categorical(count))]
+            obs = Observations.of(codes, weight=weight)
+            return [Task(positions, obs, Categorical(count), kept=_of_same_kind(kept.get(_ALL), Categorical))]
         # One class among the labels: a single function that is told "yes" everywhere.
         wanted = range(count) if count > 2 else [count - 1]
         likelihood = Bernoulli()
         return [
-            Task(positions, Observations.of((codes == k).astype(float), weight=weight), likelihood)
+            Task(
+                positions,
+                Observations.of((codes == k).astype(float), weight=weight),
+                likelihood,
+                kept=kept.get(self.classes_[k].item()),
+            )
             for k in wanted
         ]
 
@@ -303,6 +360,11 @@ def exactly_one(p: Array) -> Array:
     tiny = np.finfo(float).tiny
     log_odds = np.log(np.maximum(p, tiny)) - np.log(np.maximum(1.0 - p, np.finfo(float).epsneg))
     return softmax(log_odds, axis=1)
+
+
+def _of_same_kind(kept: Kept | None, kind: type) -> Kept | None:
+    """`kept`, unless it belongs to another likelihood: there may have been a single class before."""
+    return kept if kept is not None and isinstance(kept.likelihood, kind) else None
 
 
 def _plain(labels: Array) -> Array:

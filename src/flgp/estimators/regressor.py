@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,15 +15,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
 from ..feature_map import Rows
-from ..inference.learning import Task
+from ..inference.learning import Kept, Task
 from ..inference.priors import Prior
 from ..inference.quantile import predictive_quantile
 from ..likelihoods import Gaussian, Likelihood, Observations, get_likelihood
 from ..sources import local_labels
-from ._base import scalar_or_array
+from ._base import labeled_rows, scalar_or_array
 from ._docs import documented
+from ._labels import Labels
 from ._latent import Component, LatentEstimator
 from ._residual import LocalResidual
+from ._update import update_labels
 from ._validation import check_choice, check_positive, check_row_values, check_weights
 
 MEANS = ("constant", "zero")
@@ -184,26 +188,75 @@ class FLGPRegressor(RegressorMixin, LocalResidual, LatentEstimator):
             X = self._validated(X, reset=True)
             self._columns_of_residual()
             targets, one_column = self._checked_targets(y, len(X))
-            weight, ignored = check_weights(sample_weight, np.asarray(np.isnan(targets).all(axis=1)))
-            if weight is not None:
-                targets = np.where(ignored[:, None], np.nan, targets)
-            known = {
-                "weight": weight,
-                "noise_scale": check_row_values("noise_scale", noise_scale, len(X)),
-                "exposure": check_row_values("exposure", exposure, len(X)),
-                "trials": check_row_values("trials", trials, len(X)),
-            }
             rows = self._with_unlabeled(X, X_unlabeled)
-            labeled = np.flatnonzero(~np.isnan(targets).all(axis=1))
-            likelihood = self._likelihood()
-            tasks = [self._task(column, labeled, known, likelihood) for column in targets.T]
+            known = {"noise_scale": noise_scale, "exposure": exposure, "trials": trials}
             self._n_outputs_ = 0 if one_column else targets.shape[1]
-            self._fit_tasks(rows, labeled, tasks, {})
-            fitted = [head.fit.likelihood for head in self._heads_]
-            self.likelihood_ = fitted[0] if len(fitted) == 1 else fitted
-            if all(hasattr(part, "noise_variance") for part in fitted):
-                self.noise_variance_ = scalar_or_array([part.noise_variance for part in fitted])
+            self._fit_labels(rows, self._labels(X, targets, sample_weight, known))
+            self._keep_likelihood()
         return self
+
+    def update(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        replace: bool = False,
+        relearn: bool = True,
+        sample_weight: Any = None,
+        noise_scale: Any = None,
+        exposure: Any = None,
+        trials: Any = None,
+    ) -> Self:
+        """Learn from more labels without a new graph, as active learning does.
+
+        Anchors, neighbours, bandwidth and spectrum stay; everything else is as if `fit` had seen all labels.
+        `transduction_` goes, because it would need all rows again. If this fails the model stays as it was.
+
+        Parameters
+        ----------
+        X : array-like of shape (k, p)
+            Where the new labels are: rows of the fitted X, such as `X[[3, 8]]`, or any other points.
+        y : array-like of shape (k,) or (k, outputs)
+            NaN is no label. Every other one is a further observation, also where there is one already.
+        replace : bool
+            `X` and `y` hold all labels and those known before are forgotten: to correct or withdraw some,
+            or to hand over the whole y after a change.
+        relearn : bool
+            Learn the hyperparameters again, or keep their values, which takes a fraction of the time.
+        sample_weight, noise_scale, exposure, trials : array-like of shape (k,), optional
+            As in `fit`, for these rows.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        self._check_parameters()
+        X = self._validated(X, reset=False)
+        targets, one_column = self._checked_targets(y, len(X))
+        outputs = 0 if one_column else targets.shape[1]
+        if outputs != self._n_outputs_:
+            wanted = "(k,)" if self._n_outputs_ == 0 else f"(k, {self._n_outputs_})"
+            raise ValueError(f"y must have the shape {wanted}, as in fit, not {np.shape(y)}.")
+        known = {"noise_scale": noise_scale, "exposure": exposure, "trials": trials}
+        update_labels(self, self._labels(X, targets, sample_weight, known), replace, relearn)
+        self._keep_likelihood()
+        return self
+
+    def _labels(self, X: Any, targets: Array, sample_weight: Any, known: dict[str, Any]) -> Labels:
+        """The labelled rows among those of X, with what is known about them."""
+        weight, ignored = check_weights(sample_weight, np.asarray(np.isnan(targets).all(axis=1)))
+        columns = {name: check_row_values(name, values, len(X)) for name, values in known.items()}
+        labeled = np.flatnonzero(~ignored)
+        given = {name: values if values is None else values[labeled] for name, values in columns.items()}
+        given["weight"] = None if weight is None else weight[labeled]
+        return Labels(labeled_rows(X, labeled), targets[labeled], given, labeled)
+
+    def _keep_likelihood(self) -> None:
+        fitted = [head.fit.likelihood for head in self._heads_]
+        self.likelihood_ = fitted[0] if len(fitted) == 1 else fitted
+        if all(hasattr(part, "noise_variance") for part in fitted):
+            self.noise_variance_ = scalar_or_array([part.noise_variance for part in fitted])
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -242,23 +295,29 @@ class FLGPRegressor(RegressorMixin, LocalResidual, LatentEstimator):
             )
         if np.isinf(targets).any():
             raise ValueError("y contains infinity. Use NaN for unlabelled rows.")
-        silent = np.isnan(targets).all(axis=0)
-        if silent.any():
-            which = "y" if targets.shape[1] == 1 else f"column {np.flatnonzero(silent)[0]} of y"
-            raise ValueError(f"{which} has no labelled row: every value is NaN. Label at least one row.")
         return targets, one_column
 
-    def _task(self, target: Array, labeled: Any, known: dict, likelihood: Likelihood) -> Task:
-        position = np.flatnonzero(~np.isnan(target[labeled]))
-        rows = labeled[position]
-        given = {name: None if values is None else values[rows] for name, values in known.items()}
-        obs = Observations.of(target[rows], row=rows, **given)
+    def _head_names(self) -> Sequence[Any]:
+        return range(len(self._heads_))
+
+    def _tasks(self, labels: Labels, kept: Mapping[Any, Kept] | None = None) -> list[Task]:
+        likelihood = self._likelihood()
+        tasks = [self._task(labels, output, likelihood) for output in range(labels.y.shape[1])]
+        return [replace(task, kept=kept[i]) for i, task in enumerate(tasks)] if kept else tasks
+
+    def _task(self, labels: Labels, output: int, likelihood: Likelihood) -> Task:
+        rows = np.flatnonzero(~np.isnan(labels.y[:, output]))
+        if len(rows) == 0:
+            which = "y" if labels.y.shape[1] == 1 else f"column {output} of y"
+            raise ValueError(f"{which} has no labelled row: every value is NaN. Label at least one row.")
+        part = labels.take(rows)
+        obs = Observations.of(part.y[:, output], row=part.row, **part.known)
         likelihood.validate(obs)
         obs = likelihood.absorb_weights(obs)
         if self.mean == "zero":
-            return Task(position, obs, likelihood)
+            return Task(rows, obs, likelihood)
         scale = likelihood.latent_scale(obs)
-        return Task(position, obs, likelihood, likelihood.initial_mean(obs), scale**2)
+        return Task(rows, obs, likelihood, likelihood.initial_mean(obs), scale**2)
 
     # -- prediction ------------------------------------------------------------------------------------
 

@@ -56,6 +56,10 @@ class HyperSpace:
         learned = dict(zip(self.free, np.exp(np.asarray(theta, float)).tolist(), strict=True))
         return {name: learned[name] if name in learned else self.fixed[name] for name in self.names}
 
+    def theta(self, values: Mapping[str, float]) -> Array:
+        """Logarithms of the learned ones among `values`."""
+        return np.log([values[name] for name in self.free]) if self.free else np.empty(0)
+
     def log_bounds(self) -> list[tuple[float, float]]:
         """Bounds of theta."""
         return [(np.log(low), np.log(high)) for low, high in (self.bounds[name] for name in self.free)]

@@ -24,6 +24,7 @@ from .hyper import (
     Fit,
     HyperSpace,
     Inference,
+    fit_at,
     maximize,
     starting_times,
     time_bounds,
@@ -40,6 +41,14 @@ _SEARCH_ROWS = 131_072
 
 
 @dataclass(frozen=True)
+class Kept:
+    """Hyperparameters of an earlier fit."""
+
+    values: Mapping[str, float]
+    likelihood: Any  # with its learned parameters
+
+
+@dataclass(frozen=True)
 class Task:
     """One latent function to learn: which labelled rows tell about it, and what they say."""
 
@@ -48,6 +57,7 @@ class Task:
     likelihood: Any  # Likelihood, or Categorical for coupled classes
     offset: float = 0.0  # prior mean of f
     intercept_variance: float | None = None  # of a learned constant about `offset`
+    kept: Kept | None = None  # hyperparameters that are not to be learned again
 
 
 @dataclass(frozen=True)
@@ -179,6 +189,8 @@ def fit_task(
     evidence = Evidence(
         inference, eigenvalues, settings.kernel, task.likelihood, space, task.intercept_variance
     )
+    if task.kept is not None and set(space.free) <= set(task.kept.values):
+        return Head(task, evidence, fit_at(evidence, space.theta(task.kept.values), None))
     starts, alternatives = ([start], 1) if start is not None else _starts(task, evidence)
     return Head(task, evidence, maximize(evidence, starts, alternatives))
 

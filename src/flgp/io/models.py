@@ -86,7 +86,7 @@ def save(model: Any, path: str | os.PathLike) -> None:
         for name, value in vars(estimator).items()
         if name not in parameters and name not in _NOT_STORED
     }
-    heads = learned.pop("_heads_", None)
+    heads, labels = learned.pop("_heads_", None), learned.pop("_labels_", None)
     header = {
         "class": type(estimator).__name__,
         "parameters": encoder.entries(parameters),
@@ -96,14 +96,15 @@ def save(model: Any, path: str | os.PathLike) -> None:
     }
     points = np.asarray(estimator.anchors_[:_WITNESSES])
     header["witness"] = encoder.encode([points, *_predictions(estimator, points)])
-    header["heads"] = None if heads is None else _encoded_heads(encoder, heads)
+    header["heads"] = None if heads is None else _unless_large(encoder, heads)
+    header["labels"] = None if labels is None else _unless_large(encoder, labels)
     container.write(path, header, encoder.arrays)
 
 
-def _encoded_heads(encoder: Encoder, heads: Any) -> Any:
-    """The labelled data with the posterior of the weights, unless they are large."""
+def _unless_large(encoder: Encoder, value: Any) -> Any:
+    """Labelled data, which predictions can do without, if they are not large."""
     count = len(encoder.arrays)
-    encoded = encoder.encode(heads)
+    encoded = encoder.encode(value)
     if sum(values.nbytes for values in encoder.arrays[count:]) <= _MAX_EVIDENCE_BYTES:
         return encoded
     del encoder.arrays[count:]
@@ -180,6 +181,8 @@ def _model(header: dict[str, Any], decoder: Decoder, path: Any) -> Any:
     if header["heads"] is not None:
         stored = header["heads"] != "not stored"
         estimator._heads_ = decoder.decode(header["heads"]) if stored else NotStored()
+    if header.get("labels") not in (None, "not stored"):  # the first files had none
+        estimator._labels_ = decoder.decode(header["labels"])
     check_is_fitted(estimator)
     if estimator.anchors_.shape[1:] != (estimator.n_features_in_,) or estimator.eigenvalues_.ndim != 1:
         raise ValueError("anchors_ and n_features_in_ do not belong together")

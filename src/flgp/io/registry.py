@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import feature_map, kernels, likelihoods, spectrum
 from ..blocks import Blocks
-from ..estimators import FLGPClassifier, FLGPRegressor, HeatKernelFeatures, _component
+from ..estimators import FLGPClassifier, FLGPRegressor, HeatKernelFeatures, _component, _labels
 from ..graph import NeighborGraph, transition
 from ..graph.neighbors import NeighborSearch
 from ..inference import (
@@ -55,6 +55,7 @@ _MODULES: tuple[ModuleType, ...] = (
     integration,
     mapped,
     _component,
+    _labels,
     columns,
     euclidean,
     field,

@@ -1,0 +1,64 @@
+"""The labelled rows of a fit: what a later `update` adds to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._typing import Array, IntArray
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labelled points and what is known about each, m of them."""
+
+    points: Array  # (m, p)
+    y: Array  # (m,) classes, or (m, k) targets with NaN where one of several is missing
+    known: Mapping[str, Array | None]  # weight, exposure, ... (m,); None: 1 everywhere
+    row: IntArray  # (m,) numbers of the rows in the user's data, for messages
+    local: bool = True  # whether the fit could hold all rows, so that a residual may be asked for
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def joined(self, more: Labels) -> Labels:
+        """These, then `more`."""
+        sizes = len(self), len(more)
+        known = {name: _joined((values, more.known[name]), sizes) for name, values in self.known.items()}
+        return Labels(
+            np.concatenate([self.points, more.points]),
+            _same_kind(self.y, more.y),
+            known,
+            np.concatenate([self.row, more.row]),
+            self.local,
+        )
+
+    def take(self, rows: Any) -> Labels:
+        """The same for a subset of the rows."""
+        known = {name: None if values is None else values[rows] for name, values in self.known.items()}
+        return Labels(self.points[rows], self.y[rows], known, self.row[rows], self.local)
+
+
+def _joined(parts: Sequence[Array | None], sizes: Sequence[int]) -> Array | None:
+    """Columns of which some may be left out, which means 1 everywhere."""
+    if all(part is None for part in parts):
+        return None
+    filled = [np.ones(size) if part is None else part for part, size in zip(parts, sizes, strict=True)]
+    return np.concatenate(filled)
+
+
+def _same_kind(old: Array, new: Array) -> Array:
+    """Old and new labels in one array, of the old ones' type where that loses nothing."""
+    if (old.dtype.kind in "US") != (new.dtype.kind in "US"):
+        raise ValueError(
+            f"The new labels are of type {new.dtype}, those of the fit of type {old.dtype}. "
+            "Give labels of the same kind."
+        )
+    if old.dtype.kind in "iub" and new.dtype.kind in "iubf":
+        same = new.astype(old.dtype)
+        if (same == new).all():
+            new = same
+    return np.concatenate([old, new])
