@@ -25,7 +25,7 @@ from ._docs import documented
 from ._labels import Labels
 from ._latent import LatentEstimator
 from ._update import update_labels
-from ._validation import check_choice, check_weights, is_missing_label
+from ._validation import check_choice, check_row_values, check_weights, is_missing_label
 
 MULTI_CLASS = ("auto", "one_vs_rest", "softmax")
 # Names a latent function that is about all classes; not among any labels.
@@ -344,11 +344,12 @@ class FLGPClassifier(ClassifierMixin, LatentEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy over the labelled rows."""
+        check_is_fitted(self)
         X = self._validated(X, reset=False)
         y, missing = self._checked_labels(y, len(X))
-        right = self.predict(X[~missing]) == _plain(y[~missing])
-        weight = None if sample_weight is None else np.asarray(sample_weight)[~missing]
-        return float(np.average(right, weights=weight))
+        right = self._map_blocks(X[~missing], self._point) == _plain(y[~missing])
+        weight = check_row_values("sample_weight", sample_weight, len(X))
+        return float(np.average(right, weights=None if weight is None else weight[~missing]))
 
 
 def exactly_one(p: Array) -> Array:

@@ -457,11 +457,16 @@ class FLGPRegressor(RegressorMixin, LocalResidual, LatentEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R² over the labelled rows."""
-        y = np.asarray(y, dtype=float)
-        known = ~np.isnan(y.reshape(len(y), -1)).any(axis=1)
-        weight = None if sample_weight is None else np.asarray(sample_weight)[known]
-        prediction = self.predict(self._validated(X, reset=False)[known])
-        return float(r2_score(y[known], prediction, sample_weight=weight))
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)
+        targets, _ = self._checked_targets(y, len(X))
+        known = ~np.isnan(targets).any(axis=1)
+        if not known.any():
+            raise ValueError("y has no labelled row to score.")
+        weight = check_row_values("sample_weight", sample_weight, len(X))
+        prediction = self._map_blocks(X[known], self._point)
+        weight = None if weight is None else weight[known]
+        return float(r2_score(targets[known], prediction, sample_weight=weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
