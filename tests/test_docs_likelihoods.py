@@ -10,8 +10,8 @@ PAGE = Path(__file__).parents[1] / "docs" / "likelihoods.md"
 
 def test_the_page_runs():
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
-    assert len(blocks) == 2
-    own = blocks[0][blocks[0].index("@dataclass") :]
+    (definition,) = (block for block in blocks if "@dataclass" in block)
+    own = definition[definition.index("@dataclass") :]
     assert len(own.strip().splitlines()) <= 20
     names: dict = {}
     # A dataclass looks its module up, so the names need one.

@@ -77,7 +77,7 @@ class EGPRegressor(RegressorMixin, _Euclidean):
     ----------
     length_scale : float, "median", optional
         l. None: learned by evidence, like noise and amplitude. A number keeps it; "median" keeps the rule of
-        thumb 2l² = median |x - x'|², as the paper's EGP keeps its package's default.
+        thumb `2l² = median |x - x'|²`, as the paper's EGP keeps its package's default.
     n_restarts : int
         Further starting points of the search.
     random_state : int, RandomState or None

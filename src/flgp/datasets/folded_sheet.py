@@ -89,6 +89,12 @@ def folded_sheet(
     -----
     The short-range draw uses 2048 random Fourier frequencies, each with a sine and a cosine: O(n), Gaussian
     given the frequencies, and its covariance is the squared exponential to about 0.02 of the variance.
+
+    Examples
+    --------
+    >>> from flgp.datasets import folded_sheet
+    >>> folded_sheet(500, random_state=0).X.shape
+    (500, 3)
     """
     check_choice("short_range_metric", short_range_metric, ("space", "sheet"))
     n = check_count(n)

@@ -90,6 +90,13 @@ def circles(n: int = 3000, *, random_state: RandomState = None) -> CirclesData:
 
     The columns are standardised and divided by √2, as in the paper. If 6 does not divide `n`, the inner
     circles have one point more.
+
+    Examples
+    --------
+    >>> from flgp.datasets import circles
+    >>> data = circles(600, random_state=0)
+    >>> data.X.shape, sorted(set(data.y.tolist()))
+    ((600, 2), [0, 1])
     """
     n = check_count(n)
     place, order = streams(random_state, 2)
@@ -108,7 +115,16 @@ def circle(
     noise_sd: float = 0.1,
     random_state: RandomState = None,
 ) -> CircleData:
-    """Unit circle with f = sin θ + cos(3θ)/2; "grid" places the points equally spaced from θ = 0."""
+    """Unit circle with f = sin θ + cos(3θ)/2; "grid" places the points equally spaced from θ = 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from flgp.datasets import circle
+    >>> data = circle(8)
+    >>> bool(np.isclose(data.distances_from(0)[4], np.pi))
+    True
+    """
     check_choice("sampling", sampling, ("uniform", "grid"))
     n = check_count(n)
     place, noise = streams(random_state, 2)
@@ -126,7 +142,14 @@ def sphere(
     noise_sd: float = 0.1,
     random_state: RandomState = None,
 ) -> SphereData:
-    """Unit sphere with f = 2 x₁x₂ + P₃(x₃), harmonics of degree 2 and 3; "grid" is the Fibonacci lattice."""
+    """Unit sphere with f = 2 x₁x₂ + P₃(x₃), harmonics of degree 2 and 3; "grid" is the Fibonacci lattice.
+
+    Examples
+    --------
+    >>> from flgp.datasets import sphere
+    >>> sphere(100, random_state=0).X.shape
+    (100, 3)
+    """
     check_choice("sampling", sampling, ("uniform", "grid"))
     n = check_count(n)
     place, noise = streams(random_state, 2)
@@ -147,6 +170,12 @@ def swiss_roll(
     """Swiss roll (a cos a, h, a sin a), a from 1.5π to 4.5π, with points uniform by area.
 
     The function is f = 2 sin(6π·arc/length) + cos(2πh/height): three waves along the roll.
+
+    Examples
+    --------
+    >>> from flgp.datasets import swiss_roll
+    >>> swiss_roll(100, random_state=0).coordinates.shape  # arc length and height
+    (100, 2)
     """
     n = check_count(n)
     place, noise = streams(random_state, 2)

@@ -52,7 +52,7 @@ def spiral(
         Number of points.
     sampling : {"grid", "uniform", "blocks", "sine"}
         Law of θ on [0, 8π]. "grid": equally spaced, ends included; "uniform": independent and uniform;
-        "blocks": mass 9/20, 1/20, 9/20, 1/20 on the four turns; "sine": density ∝ |sin(θ/2)|, so that each
+        "blocks": mass 9/20, 1/20, 9/20, 1/20 on the four turns; "sine": density ∝ `|sin(θ/2)|`, so that each
         turn is dense in its middle and empty at its ends.
     noise_sd : float
         Standard deviation of the noise.
@@ -62,6 +62,13 @@ def spiral(
     Returns
     -------
     SpiralData
+
+    Examples
+    --------
+    >>> from flgp.datasets import spiral
+    >>> data = spiral(100, noise_sd=0.0)
+    >>> bool((data.y == data.f).all())
+    True
     """
     check_choice("sampling", sampling, _LAWS)
     place, noise = streams(random_state, 2)

@@ -67,6 +67,12 @@ def torus(
     Returns
     -------
     TorusData
+
+    Examples
+    --------
+    >>> from flgp.datasets import torus
+    >>> torus(100, embedding="ring", random_state=0).X.shape
+    (100, 3)
     """
     check_choice("embedding", embedding, ("flat", "ring"))
     check_choice("sampling", sampling, ("uniform", "grid"))

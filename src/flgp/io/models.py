@@ -131,6 +131,16 @@ def load(path: str | os.PathLike, *, max_bytes: int = DEFAULT_MAX_BYTES) -> Any:
         this version does not know, or that does not repeat its own predictions.
     OSError
         If there is no such file or it cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile, flgp
+    >>> from flgp.datasets import circle
+    >>> data = circle(200)
+    >>> path = tempfile.mkdtemp() + "/model.flgp"
+    >>> flgp.save(flgp.FLGPRegressor(random_state=0).fit(data.X, data.y), path)
+    >>> flgp.load(path).predict(data.X[:1]).shape
+    (1,)
     """
     header, arrays = container.read(path, max_bytes)
     try:

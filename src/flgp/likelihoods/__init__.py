@@ -57,6 +57,12 @@ def get_likelihood(likelihood: str | Likelihood) -> Likelihood:
     ------
     ValueError
         For anything else, with the known names.
+
+    Examples
+    --------
+    >>> from flgp.likelihoods import get_likelihood
+    >>> get_likelihood("student_t")
+    StudentT(scale=None, degrees_of_freedom=4.0)
     """
     if isinstance(likelihood, Likelihood):
         return likelihood

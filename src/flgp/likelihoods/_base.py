@@ -56,6 +56,15 @@ class Likelihood(ABC):
 
     Everywhere f has shape (m,) or (k, m), the rows of `obs` along its last axis, and `obs.weight` is left
     to the engine, except in the two methods named `tilted...`, whose density is p(y | f)^weight.
+
+    Examples
+    --------
+    >>> from flgp.likelihoods import Gamma, Observations
+    >>> obs = Observations.of([1.0, 2.0])
+    >>> Gamma(shape=1.0).log_density(obs, f=0.0).round(3)  # exponential with mean 1
+    array([-1., -2.])
+    >>> Gamma().free_parameters
+    ('shape',)
     """
 
     name: ClassVar[str]

@@ -22,6 +22,12 @@ class Bernoulli(Proportion):
     Parameters
     ----------
     link : "logit", l(f) = 1/(1 + e^-f), or "probit", l(f) = Φ(f)
+
+    Examples
+    --------
+    >>> from flgp.likelihoods import Bernoulli
+    >>> float(Bernoulli(link="probit").predictive_mean(mean=1.0, variance=3.0).round(4))  # Φ(1/√(1 + 3))
+    0.6915
     """
 
     link: Literal["logit", "probit"] = "logit"

@@ -17,7 +17,15 @@ from ._proportion import Proportion
 
 @dataclass(frozen=True)
 class Binomial(Proportion):
-    """y | f ~ Binomial(trials, σ(f)), with σ the logistic function. Predictions are for one trial."""
+    """y | f ~ Binomial(trials, σ(f)), with σ the logistic function. Predictions are for one trial.
+
+    Examples
+    --------
+    >>> from flgp.likelihoods import Binomial, Observations
+    >>> obs = Observations.of([3.0], trials=[4.0])
+    >>> Binomial().log_density(obs, f=0.0).round(4)  # log(4/16)
+    array([-1.3863])
+    """
 
     name: ClassVar[str] = "binomial"
     uses: ClassVar[tuple[str, ...]] = ("trials",)

@@ -22,6 +22,13 @@ class Categorical:
     Parameters
     ----------
     n_classes : C ≥ 2
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from flgp.likelihoods import Categorical, Observations
+    >>> Categorical(3).log_density(Observations.of([0, 2]), np.zeros((2, 3))).round(4)
+    array([-1.0986, -1.0986])
     """
 
     n_classes: int

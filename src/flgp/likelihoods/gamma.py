@@ -20,6 +20,12 @@ class Gamma(LogLink):
     Parameters
     ----------
     shape : k > 0, or None to learn it
+
+    Examples
+    --------
+    >>> from flgp.likelihoods import Gamma
+    >>> float(Gamma(shape=4.0).conditional_variance(f=0.0))  # 1²/4
+    0.25
     """
 
     shape: float | None = None
@@ -85,7 +91,14 @@ class Gamma(LogLink):
 
 @dataclass(frozen=True)
 class Exponential(Gamma):
-    """Exponential with mean exposure · e^f: the gamma likelihood of shape 1, with nothing to learn."""
+    """Exponential with mean exposure · e^f: the gamma likelihood of shape 1, with nothing to learn.
+
+    Examples
+    --------
+    >>> from flgp.likelihoods import Exponential
+    >>> float(Exponential().conditional_variance(f=0.0))
+    1.0
+    """
 
     shape: float | None = field(default=1.0, init=False)
 

@@ -20,6 +20,12 @@ class Gaussian(Likelihood):
     Parameters
     ----------
     noise_variance : σ² (the paper's σ_η²), or None to learn it
+
+    Examples
+    --------
+    >>> from flgp.likelihoods import Gaussian
+    >>> float(Gaussian(noise_variance=0.5).predictive_variance(mean=0.0, variance=1.0))
+    1.5
     """
 
     noise_variance: float | None = None

@@ -26,6 +26,12 @@ class NegativeBinomial(LogLink):
     Parameters
     ----------
     dispersion : α > 0 (α → 0 is Poisson), or None to learn it
+
+    Examples
+    --------
+    >>> from flgp.likelihoods import NegativeBinomial
+    >>> float(NegativeBinomial(dispersion=0.5).conditional_variance(f=0.0))  # 1 + 0.5·1²
+    1.5
     """
 
     dispersion: float | None = None

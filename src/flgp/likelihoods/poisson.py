@@ -31,7 +31,14 @@ def _top(y: Array) -> Array:
 
 @dataclass(frozen=True)
 class Poisson(LogLink):
-    """y | f ~ Poisson(exposure · e^f). Predictions are for unit exposure."""
+    """y | f ~ Poisson(exposure · e^f). Predictions are for unit exposure.
+
+    Examples
+    --------
+    >>> from flgp.likelihoods import Poisson
+    >>> float(Poisson().predictive_mean(mean=0.0, variance=1.0).round(4))  # E exp(f), not exp(E f)
+    1.6487
+    """
 
     name: ClassVar[str] = "poisson"
     discrete: ClassVar[bool] = True

@@ -33,6 +33,19 @@ class StudentT(Likelihood):
     ----------
     scale : σ > 0, in the units of y (its variance is σ² ν/(ν - 2)), or None to learn it
     degrees_of_freedom : ν > 0, fixed. Up to 2 the predictive variance is infinite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from flgp import FLGPRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> angle = rng.uniform(0, 2 * np.pi, 300)
+    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> y = np.sin(angle) + 0.1 * rng.normal(size=300)
+    >>> y[:10] += 20  # outliers
+    >>> model = FLGPRegressor(likelihood="student_t", random_state=0).fit(X, y)
+    >>> bool(np.abs(model.predict(X) - np.sin(angle)).max() < 0.2)
+    True
     """
 
     scale: float | None = None

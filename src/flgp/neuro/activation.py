@@ -68,10 +68,10 @@ def activation_regions(
     maps : sequence of paths or images
         One z map for each subject.
     effective_threshold, min_subjects : float, int
-        A voxel is effective if at least `min_subjects` subjects (all, if there are fewer) have |z| above the
-        threshold there.
+        A voxel is effective if at least `min_subjects` subjects (all, if there are fewer) have `|z|` above
+        the threshold there.
     threshold : float
-        A subject's region: effective voxels with |z| above it.
+        A subject's region: effective voxels with `|z|` above it.
     min_voxels : int
         Subjects with a smaller region are left out.
     region : path, image or masker, optional
