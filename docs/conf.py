@@ -58,7 +58,7 @@ sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],
     "gallery_dirs": ["auto_examples"],
     "filename_pattern": r"plot_",
-    "ignore_pattern": r"demo\.py",
+    "ignore_pattern": r"(demo|active_learning)\.py",
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_memory": False,

@@ -23,6 +23,7 @@ PUBLIC = (
     "flgp.datasets",
     "flgp.metrics",
     "flgp.plotting",
+    "flgp.model_selection",
     "flgp.baselines",
     "flgp.neuro",
 )
@@ -59,7 +60,9 @@ def test_what_is_public_is_in_the_reference(name):
             assert f"{name}.{key}\n" in reference, f"{name}.{key} is not in docs/api"
 
 
-@pytest.mark.parametrize("name", ["flgp", "flgp.likelihoods", "flgp.metrics", "flgp.plotting"])
+@pytest.mark.parametrize(
+    "name", ["flgp", "flgp.likelihoods", "flgp.metrics", "flgp.plotting", "flgp.model_selection"]
+)
 def test_what_is_public_has_an_example(name):
     module = importlib.import_module(name)
     public = [key for key in getattr(module, "__all__", vars(module)) if not key.startswith("_")]
