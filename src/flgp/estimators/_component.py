@@ -26,7 +26,8 @@ from ..inference.learning import Head
 from ..inference.mapped import MappedField
 from ..likelihoods import Gaussian
 from ..residual.field import JointField
-from ..residual.learning import JointInference
+from ..residual.inference import JointInference, JointLaplace
+from ..residual.likelihood import of_labels
 from ._residual import joint_field
 
 _NODES, _SHARES = np.polynomial.hermite_e.hermegauss(40)
@@ -89,8 +90,10 @@ def gaussian_component(feature_map: FeatureMap, head: Head, weight: float = 1.0)
         task.intercept_variance is not None,
     )
     inference = head.evidence.inference
-    whole = joint_field(field, head, inference) if isinstance(inference, JointInference) else field
-    return Component(weight, whole, fit.likelihood, d[: len(feature_map.eigenvalues)])
+    whole: LatentField | JointField = field
+    if isinstance(inference, JointInference | JointLaplace):
+        whole = joint_field(field, head, inference)
+    return Component(weight, whole, of_labels(fit.likelihood), d[: len(feature_map.eigenvalues)])
 
 
 def integrated_components(layers: Sequence[Layer], head: int, own: FeatureMap) -> list[Component]:

@@ -14,17 +14,12 @@ from ..graph import NeighborBlock
 from ..inference.hyper import fit_at
 from ..inference.latent import LatentField
 from ..inference.learning import Head, Learned
-from ..likelihoods import Gaussian
+from ..likelihoods import Categorical, Gaussian
 from ..residual.columns import Columns, choose_columns
 from ..residual.field import JointField
+from ..residual.inference import JointInference, JointLaplace, ResidualOptions, residual_inference
 from ..residual.kriging import JointPosterior, PredictedParts
-from ..residual.learning import (
-    KERNEL_CHOICES,
-    JointInference,
-    ResidualOptions,
-    joint_evidence,
-    learn_residual,
-)
+from ..residual.learning import KERNEL_CHOICES, joint_evidence, learn_residual
 from ..residual.likelihood import LENGTH_SCALE, VARIANCE
 from ._base import scalar_or_array
 from ._labels import Labels
@@ -38,23 +33,40 @@ _PREDICTION_NEIGHBORS = 2
 
 
 class LocalResidual:
-    """The residual's share of a regressor: options, learned values and parts of predictions."""
+    """The residual's share of an estimator: options, learned values and parts of predictions."""
 
     residual: str | None = None
     n_residual_neighbors: int = 30
     residual_kernel: str = "auto"
     residual_columns: Any = None
     hyperparameters: str
+    inference: str
+    _residual_choices: tuple[str, ...] = RESIDUALS
 
     def _check_residual(self) -> None:
         if self.residual is not None:
-            check_choice("residual", self.residual, RESIDUALS)
+            check_choice("residual", self.residual, self._residual_choices)
         check_count("n_residual_neighbors", self.n_residual_neighbors)
         check_choice("residual_kernel", self.residual_kernel, KERNEL_CHOICES)
         if self.residual == "local" and self.hyperparameters == "fixed":
             raise ValueError(
                 "residual='local' has hyperparameters that are learned, but hyperparameters='fixed'. "
                 "Use residual=None, or hyperparameters='optimize'."
+            )
+
+    def _check_residual_suits(self, likelihood: Any) -> None:
+        """Refuse what Laplace's method with a latent u does not do."""
+        if self.residual != "local" or isinstance(likelihood, Gaussian):
+            return
+        if isinstance(likelihood, Categorical):
+            raise ValueError(
+                "residual='local' needs one latent function at a time, but multi_class='softmax' couples "
+                "them. Use multi_class='one_vs_rest', or residual=None."
+            )
+        if self.inference not in ("auto", "laplace"):
+            raise ValueError(
+                f"residual='local' with the {likelihood.name} likelihood is fitted by Laplace's method, but "
+                f"inference={self.inference!r}. Use inference='auto' or 'laplace', or residual=None."
             )
 
     def _columns_of_residual(self: Any) -> Columns:
@@ -97,14 +109,7 @@ class LocalResidual:
 
 
 def _with_residual(head: Head, features: Array, X: Array, options: ResidualOptions) -> Head:
-    if not isinstance(head.task.likelihood, Gaussian):
-        if options.required:
-            raise ValueError(
-                f"residual='local' needs the Gaussian likelihood, not {head.task.likelihood.name}: only "
-                "there do evidence and posterior stay in closed form. Use residual=None or 'auto'."
-            )
-        return head
-    if not options.required and len(X) < _FEWEST:
+    if not options.required and (not isinstance(head.task.likelihood, Gaussian) or len(X) < _FEWEST):
         return head
     if head.task.kept is not None:
         return _kept_residual(head, features, X, options)
@@ -117,22 +122,21 @@ def _kept_residual(head: Head, features: Array, X: Array, options: ResidualOptio
     kernel = getattr(kept.likelihood, "residual_kernel", None) if kept is not None else None
     if kept is None or kernel is None:
         return head
-    evidence = joint_evidence(head, JointInference.of(head, features, X, options), kernel)
+    evidence = joint_evidence(head, residual_inference(head, features, X, options), kernel)
     return Head(head.task, evidence, fit_at(evidence, evidence.space.theta(kept.values), None))
 
 
-def joint_field(manifold: LatentField, head: Head, inference: JointInference) -> JointField:
+def joint_field(manifold: LatentField, head: Head, inference: JointInference | JointLaplace) -> JointField:
     """The field of a head with residual, from that of its heat-kernel part."""
-    data = inference.data
-    joint = JointPosterior.of(
-        inference.points,
-        data.features,
-        data.y,
-        data.noise_scale,
-        head.fit.evaluation.posterior,
-        head.fit.likelihood.local,
-        _PREDICTION_NEIGHBORS * inference.n_neighbors,
-    )
+    posterior, local = head.fit.evaluation.posterior, head.fit.likelihood.local
+    count = _PREDICTION_NEIGHBORS * inference.n_neighbors
+    if isinstance(inference, JointLaplace):
+        joint = JointPosterior.of_latent(inference.sites, posterior, local, count)
+    else:
+        data = inference.data
+        joint = JointPosterior.of(
+            inference.points, data.features, data.y, data.noise_scale, posterior, local, count
+        )
     return JointField(manifold, joint, inference.columns)
 
 

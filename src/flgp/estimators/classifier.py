@@ -24,6 +24,7 @@ from ._component import Component, softmax_components, weighted_points
 from ._docs import documented
 from ._labels import Labels
 from ._latent import LatentEstimator
+from ._residual import LocalResidual
 from ._update import update_labels
 from ._validation import check_choice, check_row_values, check_weights, is_missing_label
 
@@ -33,7 +34,7 @@ _ALL = object()
 
 
 @documented
-class FLGPClassifier(ClassifierMixin, LatentEstimator):
+class FLGPClassifier(ClassifierMixin, LocalResidual, LatentEstimator):
     """Heat-kernel Gaussian process classification on an unknown manifold.
 
     Rows whose label is `unlabeled`, None, NaN or pandas' NA show the manifold, the others the classes.
@@ -50,11 +51,18 @@ class FLGPClassifier(ClassifierMixin, LatentEstimator):
         How the posterior is found. "auto": expectation propagation for binary and one-vs-rest, Laplace
         for softmax. "gibbs": Pólya-Gamma Markov chains at the learned hyperparameters (`flgp[mcmc]`).
     {posterior}
+    residual : "local" or None
+        "local": each latent function is h + u, u a Gaussian process of the Euclidean distance by nearest
+        neighbours (Vecchia); by Laplace's method, and not for "softmax". None: the paper's model.
+    n_residual_neighbors, residual_kernel, residual_columns
+        As in `FLGPRegressor`.
 
     Attributes
     ----------
     {attributes}
     classes_ : array of shape (C,)
+    residual_kernel_, residual_length_scale_, residual_variance_
+        As in `FLGPRegressor`, one entry for each latent function.
 
     Examples
     --------
@@ -69,6 +77,8 @@ class FLGPClassifier(ClassifierMixin, LatentEstimator):
     >>> float(np.mean(model.predict(X) == np.repeat([0, 1], 400)))
     1.0
     """
+
+    _residual_choices = ("local",)
 
     def __init__(
         self,
@@ -87,6 +97,10 @@ class FLGPClassifier(ClassifierMixin, LatentEstimator):
         multi_class: str = "auto",
         unlabeled: Any = -1,
         inference: str = "auto",
+        residual: str | None = None,
+        n_residual_neighbors: int = 30,
+        residual_kernel: str = "auto",
+        residual_columns: Any = None,
         hyperparameters: str = "optimize",
         time_prior: str | Prior = "graph",
         intrinsic_dimension: float | None = None,
@@ -122,6 +136,10 @@ class FLGPClassifier(ClassifierMixin, LatentEstimator):
         self.n_chains = n_chains
         self.n_draws = n_draws
         self.n_warmup = n_warmup
+        self.residual = residual
+        self.n_residual_neighbors = n_residual_neighbors
+        self.residual_kernel = residual_kernel
+        self.residual_columns = residual_columns
 
     def fit(self, X: Any, y: Any, X_unlabeled: Any = None, *, sample_weight: Any = None) -> Self:
         """Learn the manifold from all rows and the classes from the labelled ones.
@@ -143,6 +161,7 @@ class FLGPClassifier(ClassifierMixin, LatentEstimator):
         with self._unfitted_if_it_fails():
             self._check_parameters()
             X = self._validated(X, reset=True)
+            self._columns_of_residual()
             y, missing = self._checked_labels(y, len(X))
             rows = self._with_unlabeled(X, X_unlabeled)
             self._fit_labels(rows, self._labels(X, y, missing, sample_weight))
@@ -193,6 +212,7 @@ class FLGPClassifier(ClassifierMixin, LatentEstimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_choice("multi_class", self.multi_class, MULTI_CLASS)
+        self._check_residual()
 
     def _checked_labels(self, y: Any, n: int) -> tuple[Array, BoolArray]:
         if y is None:
@@ -228,12 +248,14 @@ class FLGPClassifier(ClassifierMixin, LatentEstimator):
         self.classes_, codes = np.unique(labels.y, return_inverse=True)
         positions, weight, count = np.arange(len(codes)), labels.known["weight"], len(self.classes_)
         kept = {} if kept is None else kept
-        if count > 2 and self.multi_class == "softmax":
+        coupled = count > 2 and self.multi_class == "softmax"
+        likelihood = Categorical(count) if coupled else Bernoulli()
+        self._check_residual_suits(likelihood)
+        if coupled:
             obs = Observations.of(codes, weight=weight)
-            return [Task(positions, obs, Categorical(count), kept=_of_same_kind(kept.get(_ALL), Categorical))]
+            return [Task(positions, obs, likelihood, kept=_of_same_kind(kept.get(_ALL), Categorical))]
         # One class among the labels: a single function that is told "yes" everywhere.
         wanted = range(count) if count > 2 else [count - 1]
-        likelihood = Bernoulli()
         return [
             Task(
                 positions,

@@ -19,6 +19,7 @@ from ..inference.learning import Kept, Task
 from ..inference.priors import Prior
 from ..inference.quantile import predictive_quantile
 from ..likelihoods import Gaussian, Likelihood, Observations, get_likelihood
+from ..residual.likelihood import of_labels
 from ..sources import local_labels
 from ._base import labeled_rows, scalar_or_array
 from ._docs import documented
@@ -53,11 +54,12 @@ class FLGPRegressor(RegressorMixin, LocalResidual, LatentEstimator):
         Prior mean of f. "constant": learned, so that regions without labels fall back to the data's mean.
     {posterior}
     residual : {{"auto", "local"}} or None
-        A short-range part u in y = h + u + noise: a Gaussian process of the Euclidean distance, by nearest
+        A short-range part u in f = h + u: a Gaussian process of the Euclidean distance, by nearest
         neighbours (Vecchia). "local": always, "auto": if the evidence asks for it. None: the paper's model, h
         alone, which predicts in O(r). "auto" means None for other likelihoods than the Gaussian and for rows
-        that are too many to hold or on a cluster. Kernel and starting values are searched on at most 2,000
-        labels.
+        that are too many to hold or on a cluster. With other likelihoods than the Gaussian "local" is by
+        Laplace's method, whatever they use without residual. Kernel and starting values are searched on at
+        most 2,000 labels.
     n_residual_neighbors : int
         k, labelled points that each one conditions on; predictions use twice as many.
     residual_kernel : str
@@ -253,7 +255,7 @@ class FLGPRegressor(RegressorMixin, LocalResidual, LatentEstimator):
         return Labels(labeled_rows(X, labeled), targets[labeled], given, labeled)
 
     def _keep_likelihood(self) -> None:
-        fitted = [head.fit.likelihood for head in self._heads_]
+        fitted = [of_labels(head.fit.likelihood) for head in self._heads_]
         self.likelihood_ = fitted[0] if len(fitted) == 1 else fitted
         if all(hasattr(part, "noise_variance") for part in fitted):
             self.noise_variance_ = scalar_or_array([part.noise_variance for part in fitted])
@@ -302,6 +304,7 @@ class FLGPRegressor(RegressorMixin, LocalResidual, LatentEstimator):
 
     def _tasks(self, labels: Labels, kept: Mapping[Any, Kept] | None = None) -> list[Task]:
         likelihood = self._likelihood()
+        self._check_residual_suits(likelihood)
         tasks = [self._task(labels, output, likelihood) for output in range(labels.y.shape[1])]
         return [replace(task, kept=kept[i]) for i, task in enumerate(tasks)] if kept else tasks
 

@@ -29,8 +29,9 @@ from ..inference import (
 from ..inference.expectation_propagation import ExpectationPropagation
 from ..inference.gaussian import GaussianInference
 from ..inference.laplace import LaplaceInference
-from ..residual import columns, euclidean, field, joint, kriging, neighborhoods
-from ..residual import learning as residual_learning
+from ..residual import columns, dissection, euclidean, field, joint, kriging, multifrontal, neighborhoods
+from ..residual import inference as residual_inference
+from ..residual import laplace as residual_laplace
 from ..residual import likelihood as residual_likelihood
 from ..tables import schema
 
@@ -57,12 +58,15 @@ _MODULES: tuple[ModuleType, ...] = (
     _component,
     _labels,
     columns,
+    dissection,
     euclidean,
     field,
     joint,
     kriging,
+    multifrontal,
     neighborhoods,
-    residual_learning,
+    residual_inference,
+    residual_laplace,
     residual_likelihood,
     schema,
 )

@@ -84,19 +84,15 @@ def evaluate(data: JointData, d: Array, local: LocalModel, n_threads: int = 1) -
     r, root_F = space.white_residual, np.sqrt(factor.variances)
     # ∂ log p/∂F_i and ∂ log p/∂B_ij, each row's with its neighbours'.
     by_variance = 0.5 * (r**2 + leverage - 1.0) / factor.variances
-    by_coefficient = _pair_products(P, space.scaled, data.near, n_threads)
+    by_coefficient = pair_products(P, space.scaled, data.near, n_threads)
     by_coefficient += r[:, None] * space.residual[data.near.neighbors]
     by_coefficient /= root_F[:, None]
-    log_length, log_noise, *log_shape = slopes.variances @ by_variance + np.tensordot(
-        slopes.coefficients, by_coefficient, 2
-    )
-    log_variance = by_variance @ factor.variances - log_noise  # both together scale F
     by_d = np.zeros(len(d))
     by_d[space.keep] = 0.5 * (space.mean**2 + np.einsum("ij,ij->j", space.inverse, space.inverse) - 1.0)
     return Evaluation(
         _log_evidence(space, factor),
         by_d,
-        np.array([log_length, log_variance, log_noise, *log_shape]),
+        slopes.chain(factor, by_coefficient, by_variance),
         space.posterior(d),
     )
 
@@ -150,7 +146,7 @@ def _log_evidence(space: _WeightSpace, factor: VecchiaFactor) -> float:
     return float(-0.5 * (r @ r + w @ w + log_det_H + factor.log_determinant + len(r) * np.log(2 * np.pi)))
 
 
-def _pair_products(left: Array, right: Array, near: Neighborhoods, n_threads: int) -> Array:
+def pair_products(left: Array, right: Array, near: Neighborhoods, n_threads: int) -> Array:
     """left_i · right_j for every row i and its neighbours j, shape (m, k)."""
     m, k = near.neighbors.shape
     products = np.empty((m, k))

@@ -15,6 +15,8 @@ from .._typing import Array, IntArray, RowLike
 from ..graph.neighbors import NeighborSearch
 from ..inference.posterior import WeightPosterior
 from .euclidean import LocalModel
+from .laplace import LatentPosterior
+from .multifrontal import SparseCholesky
 from .neighborhoods import check_neighbor_count, distances_within
 from .vecchia import batches, conditionals
 
@@ -23,8 +25,10 @@ from .vecchia import batches, conditionals
 class JointPosterior:
     """All that prediction needs, O(m (M + p) + M²) numbers.
 
-    `weights` is in the coordinates of whatever rows describe the points: φ(x), or, after `in_rows_of`, the
-    r-sparse transition row z(x) with φ(x) = z(x) B.
+    u is kriged from what the labels leave over, noise included, or, where the labels are not Gaussian, from
+    its own posterior: then σ² = 0, `residual` is the mean of u, -`spread` how it follows β, and `cholesky`
+    what β does not tell about it. `weights` is in the coordinates of whatever rows describe the points: φ(x),
+    or, after `in_rows_of`, the r-sparse transition row z(x) with φ(x) = z(x) B.
     """
 
     points: Array  # (m, p) labelled points, in the columns in which u lives
@@ -34,6 +38,7 @@ class JointPosterior:
     weights: WeightPosterior
     local: LocalModel
     n_neighbors: int  # k
+    cholesky: SparseCholesky | None = None  # of the precision (m, m) of u given β
 
     @classmethod
     def of(
@@ -57,6 +62,32 @@ class JointPosterior:
             local,
             min(n_neighbors, len(y)),
         )
+
+    @classmethod
+    def of_latent(
+        cls, sites: Array, posterior: LatentPosterior, local: LocalModel, n_neighbors: int
+    ) -> JointPosterior:
+        """From the distinct labelled points and the posterior of β and u that `evaluate_latent` returns."""
+        check_neighbor_count(n_neighbors)
+        return cls(
+            sites,
+            np.ones(len(sites)),
+            posterior.local_mean,
+            posterior.local_spread,
+            WeightPosterior(posterior.mean, posterior.factor),
+            local,
+            min(n_neighbors, len(sites)),
+            posterior.cholesky,
+        )
+
+    def remainder(self, B: sparse.csr_array) -> Array:
+        """X (·, n) with XᵀX the covariance, given β, of the kriged values B u (n,), B (n, m).
+
+        Labels are known, so that it has no rows where they are what is kriged.
+        """
+        if self.cholesky is None:
+            return np.zeros((0, B.shape[0]))
+        return self.cholesky.solve_half(B.T.toarray())
 
     def in_rows_of(self, lift: Array) -> JointPosterior:
         """The same for rows z (n, s), φ = z · lift, lift (s, M): h(x) then costs O(rM) for r non-zeros."""
@@ -120,13 +151,15 @@ def with_manifold(
     """Moments of both parts at n points from h's own mean φβ̄ (n,) and spread φC (n, M)."""
     B = kriging.matrix(len(posterior.points))
     through = B @ posterior.spread  # bΦ_N C
+    remainder = posterior.remainder(B)
+    conditional = kriging.variance + np.einsum("ij,ij->j", remainder, remainder)
     return PredictedParts(
         mean,
         np.einsum("ij,ij->i", spread, spread),
         B @ posterior.residual,
-        kriging.variance + np.einsum("ij,ij->i", through, through),
+        conditional + np.einsum("ij,ij->i", through, through),
         -np.einsum("ij,ij->i", spread, through),
-        kriging.variance + np.einsum("ij,ij->i", spread - through, spread - through),
+        conditional + np.einsum("ij,ij->i", spread - through, spread - through),
     )
 
 

@@ -1,9 +1,8 @@
-"""Learning (t, a², ℓ, a_u², σ²) together, from where the fit without residual ended."""
+"""Learning (t, a², ℓ, a_u²) and the likelihood's parameters together, from where the fit without u ended."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,14 +13,12 @@ from .._typing import Array, IntArray
 from ..graph.neighbors import NeighborSearch
 from ..inference.hyper import AMPLITUDE, TIME, Evidence, HyperSpace, fit_at
 from ..inference.learning import Head
-from ..inference.posterior import Evaluation
 from ..inference.priors import HalfNormal, LogNormal
-from .columns import Columns
 from .euclidean import KERNEL_NAMES
-from .joint import JointData, evaluate
-from .likelihood import LENGTH_SCALE, SHAPE, VARIANCE, LocalGaussian, local_gaussian
-from .neighborhoods import coarse_to_fine, previous_neighborhoods
+from .inference import JointInference, JointLaplace, ResidualOptions, coarse_order, residual_inference
+from .likelihood import LENGTH_SCALE, SHAPE, VARIANCE, local_likelihood
 
+ResidualInference = JointInference | JointLaplace
 KERNEL_CHOICES = ("auto", *KERNEL_NAMES)
 NOISE = "noise_variance"
 # The kernel that "auto" tries first, and with it all starts.
@@ -36,52 +33,6 @@ _LAST_CLIMB, _TOLERANCE = 16, 1e-3
 _STEP, _FLAT, _SHAPE_STEP = 0.05, 0.5, 0.3
 _SHAPE_BOUNDS = (0.02, 50.0)
 _NATS_PER_LOG_LABEL = 0.75
-
-
-@dataclass(frozen=True)
-class ResidualOptions:
-    """What a user chooses about the residual."""
-
-    kernel: str  # one of KERNEL_CHOICES
-    n_neighbors: int  # k
-    required: bool  # False: only if the evidence asks for it
-    columns: Columns  # where u lives
-    n_threads: int = 1
-
-
-@dataclass(frozen=True)
-class JointInference:
-    """Evidence and posterior of the model with residual, in the form the hyperparameter search asks for."""
-
-    data: JointData
-    points: Array  # (m, q) labelled points where u lives
-    columns: Columns  # how any point gets there
-    n_neighbors: int
-    n_threads: int
-
-    @classmethod
-    def of(cls, head: Head, features: Array, X: Array, options: ResidualOptions) -> JointInference:
-        """From labelled rows X (m, p) with features Φ (m, M), without the column of the intercept."""
-        points = options.columns.of(X)
-        obs, intercept = head.task.obs, head.task.intercept_variance is not None
-        if intercept:
-            features = np.column_stack([features, np.ones(len(features))])
-        near = previous_neighborhoods(points, options.n_neighbors, _order(points))
-        data = JointData(features, obs.y - head.task.offset, obs.noise_scale, near)
-        return cls(data, points, options.columns, options.n_neighbors, options.n_threads)
-
-    def take(self, rows: IntArray) -> JointInference:
-        """The same for some of the labelled rows."""
-        points, data = self.points[rows], self.data
-        near = previous_neighborhoods(points, self.n_neighbors, _order(points))
-        part = JointData(data.features[rows], data.y[rows], data.noise_scale[rows], near)
-        return replace(self, data=part, points=points)
-
-    def evaluate(
-        self, d: Array, likelihood: LocalGaussian, state: Array | None = None, rough: bool = False
-    ) -> Evaluation:
-        """Evidence, derivatives and posterior for prior variances d (M,)."""
-        return evaluate(self.data, d, likelihood.local, self.n_threads)
 
 
 def learn_residual(head: Head, features: Array, X: Array, options: ResidualOptions) -> Head | None:
@@ -100,7 +51,7 @@ def learn_residual(head: Head, features: Array, X: Array, options: ResidualOptio
     X : array of shape (m, p)
     options : ResidualOptions
     """
-    whole = JointInference.of(head, features, X, options)
+    whole = residual_inference(head, features, X, options)
     rows = search_rows(whole.points)
     sample = whole if len(rows) == len(X) else whole.take(rows)
     candidates = _search(head, sample, options.kernel)
@@ -122,9 +73,9 @@ def learn_residual(head: Head, features: Array, X: Array, options: ResidualOptio
     return Head(head.task, evidence, fit)
 
 
-def joint_evidence(head: Head, inference: JointInference, kernel: str) -> Evidence:
+def joint_evidence(head: Head, inference: ResidualInference, kernel: str) -> Evidence:
     """The evidence with residual, over the hyperparameters of a head without and those of u."""
-    base, likelihood = head.evidence, local_gaussian(kernel)
+    base, likelihood = head.evidence, local_likelihood(head.task.likelihood, kernel)
     scale = head.task.likelihood.latent_scale(head.task.obs)
     spacing, extent = _distances(inference.points)
     space = HyperSpace(
@@ -151,7 +102,7 @@ def search_rows(points: Array) -> IntArray:
     m = len(points)
     if m <= _SEARCH_LABELS:
         return np.arange(m)
-    centers = _order(points)[: 2 * _SEARCH_LABELS // _CLUSTER]
+    centers = coarse_order(points)[: 2 * _SEARCH_LABELS // _CLUSTER]
     nearest, _ = NeighborSearch(points)(points[centers], _CLUSTER)
     # Neighbourhoods overlap: take them until there are enough.
     _, first = np.unique(nearest, return_index=True)
@@ -179,7 +130,7 @@ class _Climb(NamedTuple):
     result: OptimizeResult | None
 
 
-def _search(head: Head, sample: JointInference, kernel: str) -> list[_Found]:
+def _search(head: Head, sample: ResidualInference, kernel: str) -> list[_Found]:
     """Kernels, hyperparameters and the shape of the peak; the best first."""
     first = _FIRST_KERNEL if kernel == "auto" else kernel
     evidence = joint_evidence(head, sample, first)
@@ -251,31 +202,23 @@ def _round_peak(evidence: Evidence, theta: Array) -> Array:
     return directions / np.sqrt(np.maximum(np.abs(curvature), _FLAT))
 
 
-def _starts(head: Head, sample: JointInference) -> list[dict[str, float]]:
-    """The residual takes over half of the noise; or half of everything, and h is smoother then."""
+def _starts(head: Head, sample: ResidualInference) -> list[dict[str, float]]:
+    """The residual takes over half of the noise; or half of everything, and h is smoother then.
+
+    Where there is no noise variance to share, a tenth of the latent variance stands for it.
+    """
     values = head.fit.values
     spacing, extent = _distances(sample.points)
     variance = head.task.likelihood.latent_scale(head.task.obs) ** 2
-    noise = values[NOISE]
+    noise = values.get(NOISE, 0.2 * variance)
     near, middle = 3.0 * spacing, np.sqrt(spacing * extent)
+    small = {**values, VARIANCE: 0.5 * noise, NOISE: 0.5 * noise, SHAPE: 1.0}
+    large = {**values, VARIANCE: 0.5 * variance, NOISE: min(noise, 0.05 * variance), SHAPE: 1.0}
     return [
-        {**values, LENGTH_SCALE: near, VARIANCE: 0.5 * noise, NOISE: 0.5 * noise, SHAPE: 1.0},
-        {**values, LENGTH_SCALE: middle, VARIANCE: 0.5 * noise, NOISE: 0.5 * noise, SHAPE: 1.0},
-        {
-            **values,
-            TIME: 10.0 * values[TIME],
-            LENGTH_SCALE: near,
-            VARIANCE: 0.5 * variance,
-            NOISE: min(noise, 0.05 * variance),
-            SHAPE: 1.0,
-        },
+        {**small, LENGTH_SCALE: near},
+        {**small, LENGTH_SCALE: middle},
+        {**large, LENGTH_SCALE: near, TIME: 10.0 * values[TIME]},
     ]
-
-
-def _order(points: Array) -> IntArray:
-    """From coarse to fine, whatever the order of the rows."""
-    canonical = np.lexsort(points.T)
-    return canonical[coarse_to_fine(points[canonical], np.random.default_rng(0))]
 
 
 def _theta(space: HyperSpace, values: Mapping[str, float]) -> Array:

@@ -52,6 +52,23 @@ class VecchiaSlopes:
     coefficients: Array  # (2 or 3, m, k) ∂B
     variances: Array  # (2 or 3, m) ∂F
 
+    def chain(self, factor: VecchiaFactor, by_coefficient: Array, by_variance: Array) -> Array:
+        """Gradient in (log ℓ, log a_u², log σ²) and, where there is a shape, log α.
+
+        Parameters
+        ----------
+        factor : VecchiaFactor
+        by_coefficient : array of shape (m, k)
+            Derivatives of a function in B.
+        by_variance : array of shape (m,)
+            The same in F.
+        """
+        log_length, log_noise, *log_shape = self.variances @ by_variance + np.tensordot(
+            self.coefficients, by_coefficient, 2
+        )
+        log_variance = by_variance @ factor.variances - log_noise  # both together scale F
+        return np.array([log_length, log_variance, log_noise, *log_shape])
+
 
 @dataclass(frozen=True)
 class Conditionals:

@@ -1,0 +1,49 @@
+"""Newton's method for the mode of a latent posterior."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from .._typing import Array
+
+_MAX_NEWTON = 200
+# Newton's decrement: half the squared length of the step, in nats. What is left after the last step is
+# its square where W is exact, and only a share of it where W is the expected curvature.
+_TOLERANCE, _LINEAR_TOLERANCE = 1e-9, 1e-15
+
+
+class Posterior(Protocol):
+    """An objective that Newton's method climbs."""
+
+    def objective(self, x: Array) -> float:
+        """Log posterior density, up to a constant."""
+        ...
+
+    def step(self, x: Array) -> tuple[Array, float]:
+        """Newton's step from x, and the slope of the objective along it."""
+        ...
+
+
+def climb(posterior: Posterior, x: Array, exact: bool) -> Array:
+    """The mode, by Newton's method with step halving.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    x : array
+        Where to start.
+    exact : bool
+        Whether the steps use the exact curvature, so that they converge quadratically.
+    """
+    value = posterior.objective(x)
+    tolerance = _TOLERANCE if exact else _LINEAR_TOLERANCE
+    for _ in range(_MAX_NEWTON):
+        step, slope = posterior.step(x)
+        if 0.5 * slope < tolerance:
+            # So close the objective cannot judge a step any more, but the step itself is right.
+            return x + step
+        length = 1.0
+        while (new := posterior.objective(x + length * step)) < value and length > 1e-12:
+            length *= 0.5
+        x, value = x + length * step, new
+    return x

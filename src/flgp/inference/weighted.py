@@ -1,0 +1,75 @@
+"""The rows' likelihood as Laplace's method needs it, weights included."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from .._typing import Array
+from ..likelihoods import Likelihood, Observations
+
+# Central differences of an expected curvature.
+_STEP = 1e-5
+
+
+class ParameterSlope(NamedTuple):
+    """Derivatives in the logarithm of one likelihood parameter."""
+
+    log_density: float  # of the sum over rows
+    gradient: Array  # (m,) of ∂ log p/∂f
+    curvature: Array  # (m,) of W
+
+
+@dataclass(frozen=True)
+class WeightedLikelihood:
+    """Σ_i weight_i log p(y_i | f_i) and its derivatives, row by row."""
+
+    likelihood: Likelihood
+    obs: Observations
+
+    def log_density(self, f: Array) -> float:
+        """The sum over the rows."""
+        return float(self.obs.weight @ self.likelihood.log_density(self.obs, f))
+
+    def gradient(self, f: Array) -> Array:
+        """∂ log p/∂f (m,)."""
+        return self.obs.weight * self.likelihood.derivatives(self.obs, f).gradient
+
+    def curvature(self, f: Array) -> Array:
+        """W ≥ 0 (m,): the exact one where the likelihood is log-concave, else the expected one."""
+        return self.obs.weight * self.likelihood.expected_curvature(self.obs, f)
+
+    def curvature_slope(self, f: Array) -> Array:
+        """∂W/∂f (m,) of the curvature in use."""
+        if self.likelihood.log_concave:
+            return -self.obs.weight * self.likelihood.derivatives(self.obs, f).third
+        step = _STEP * (1.0 + np.abs(f))
+        return (self.curvature(f + step) - self.curvature(f - step)) / (2 * step)
+
+    def parameter_slopes(self, f: Array) -> list[ParameterSlope]:
+        """One entry for each parameter of the likelihood."""
+        likelihood, obs = self.likelihood, self.obs
+        parts = likelihood.parameter_derivatives(obs, f)
+        return [
+            ParameterSlope(
+                float(obs.weight @ part.log_density),
+                obs.weight * part.gradient,
+                self._curvature_in_parameter(f, name, part.curvature),
+            )
+            for name, part in zip(likelihood.parameter_names, parts, strict=True)
+        ]
+
+    def _curvature_in_parameter(self, f: Array, name: str, exact: Array) -> Array:
+        """∂W/∂log parameter of the curvature in use."""
+        if self.likelihood.log_concave:
+            return self.obs.weight * exact
+        value = getattr(self.likelihood, name)
+        up, down = (
+            WeightedLikelihood(
+                self.likelihood.with_parameters(**{name: value * np.exp(h)}), self.obs
+            ).curvature(f)
+            for h in (_STEP, -_STEP)
+        )
+        return (up - down) / (2 * _STEP)
