@@ -30,6 +30,9 @@ from .multifrontal import SparseCholesky, factorize, selected_inverse
 from .neighborhoods import Neighborhoods
 from .vecchia import VecchiaFactor, vecchia_factor
 
+# Features that the labels tell less about are left at their prior: S - I is at most AᵀWA.
+_NEGLIGIBLE = 1e-13
+
 
 @dataclass(frozen=True)
 class LatentData:
@@ -216,12 +219,14 @@ class _Precision:
         A, places = joint.A, joint.data.places
         cholesky = factorize(joint.data.fronts, joint.prior, joint.at_points(W))
         gather = sparse.csr_array((W, (places, np.arange(len(W)))), shape=(cholesky.size, len(W)))
-        gain = cholesky.solve(gather @ A)
+        keep = W @ A**2 > _NEGLIGIBLE
+        gain = np.zeros((cholesky.size, A.shape[1]))
+        gain[:, keep] = cholesky.solve(gather @ A[:, keep])
         rest = A - gain[places]
-        white = joint.whiten @ gain
+        kept, white = rest[:, keep], joint.whiten @ gain[:, keep]
+        S = np.eye(A.shape[1])
         # Sums of squares: I + AᵀWA - AᵀWPG would cancel where the labels tell much.
-        S = (rest.T * W) @ rest + white.T @ white
-        S[np.diag_indices_from(S)] += 1.0
+        S[np.ix_(keep, keep)] += (kept.T * W) @ kept + white.T @ white
         return cls(cholesky, gain, rest, safe_cholesky(S))
 
     @property
