@@ -225,7 +225,9 @@ def counts(seeds: int) -> None:
                 model = FLGPRegressor(likelihood="poisson", random_state=0, **options).fit(data.X, target)
                 mean, variance = model.latent_mean_and_variance(data.X[rest])
                 seconds = time.perf_counter() - start
-                nll = -model.likelihood_.tilted(Observations.of(y[rest]), mean, variance).log_normalizer.mean()
+                nll = -model.likelihood_.tilted(
+                    Observations.of(y[rest]), mean, variance
+                ).log_normalizer.mean()
                 inside = np.abs(f[rest] - mean) < 1.959964 * np.sqrt(variance)
                 evidence = model.log_marginal_likelihood_value_
                 error = np.mean((f[rest] - mean) ** 2)

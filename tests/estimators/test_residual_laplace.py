@@ -225,3 +225,16 @@ def test_too_large_a_factor_is_refused(monkeypatch):
     monkeypatch.setattr("flgp.residual.inference._MAX_ENTRIES", 1000)
     with pytest.raises(ValueError, match="for these 150 points"):
         model().fit(X, target)
+
+
+def test_more_labels_on_the_same_graph():
+    X, _, y, target = counts(n=300, m=80)
+    fitted = model(n_residual_neighbors=10).fit(X, target)
+    length_scale = fitted.residual_length_scale_
+    _, before = fitted.latent_mean_and_variance(X[80:100])
+    fitted.update(X[80:100], y[80:100], relearn=False)
+    assert fitted.residual_length_scale_ == length_scale
+    _, after = fitted.latent_mean_and_variance(X[80:100])
+    assert np.mean(after) < 0.7 * np.mean(before)
+    fitted.update(X[100:110], y[100:110])
+    assert fitted.residual_length_scale_ != length_scale
