@@ -58,14 +58,16 @@ sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],
     "gallery_dirs": ["auto_examples"],
     "filename_pattern": r"plot_",
-    "ignore_pattern": r"(demo|active_learning)\.py",
+    "ignore_pattern": r"(?<!\d_)(demo|active_learning)\.py",
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_memory": False,
+    "thumbnail_size": (640, 250),
     "remove_config_comments": True,
     "abort_on_example_error": True,
     "image_scrapers": ("matplotlib",),
-    "min_reported_time": 5,
+    "min_reported_time": 1000,
+    "capture_repr": (),
 }
 
 # `make linkcheck` asks the outside world, so it is no part of the build.

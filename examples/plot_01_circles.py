@@ -28,12 +28,12 @@ theirs = euclidean.predict_proba(data.X)[:, 1]
 # Left the data with their labels, then the probability of one class under both kernels.
 
 figure, axes = plt.subplots(1, 3, figsize=(11, 4), layout="constrained")
-axes[0].scatter(*data.X.T, s=1, color="0.8", linewidths=0)
+axes[0].scatter(*data.X.T, s=2, color="0.75", linewidths=0)
 for label, color in enumerate(("#d55e00", "#0072b2")):
     axes[0].scatter(*data.X[:50][data.y[:50] == label].T, s=26, color=color)
 axes[0].set_title("6000 points, 50 labels")
 for axis, p, name in ((axes[1], theirs, "Euclidean kernel"), (axes[2], ours, "heat kernel")):
-    shown = axis.scatter(*data.X.T, c=p, s=2, cmap="RdYlBu", vmin=0, vmax=1, linewidths=0)
+    shown = axis.scatter(*data.X.T, c=p, s=2, cmap="coolwarm_r", vmin=0, vmax=1, linewidths=0)
     error = metrics.error_rate(data.y[50:], (p[50:] > 0.5).astype(int))
     axis.set_title(f"{name}: {100 * error:.0f} % error")
 figure.colorbar(shown, ax=axes, label="P(class 1)", shrink=0.8)

@@ -29,8 +29,9 @@ exact = exact[best]
 figure = plt.figure(figsize=(11, 4.2), layout="constrained")
 for place, values, name in ((1, exact, "exact heat kernel"), (2, estimate, "from 8000 points")):
     axis = figure.add_subplot(1, 3, place, projection="3d")
-    axis.scatter(*data.X.T, c=values, s=3, cmap="magma", vmin=0, vmax=exact.max(), linewidths=0)
+    axis.scatter(*data.X.T, c=values, s=9, cmap="magma", vmin=0, vmax=exact.max(), linewidths=0)
     axis.view_init(10, -70)
+    axis.set_box_aspect((1, 1.2, 1), zoom=1.5)
     axis.set_axis_off()
     axis.set_title(name)
 axis = figure.add_subplot(1, 3, 3)

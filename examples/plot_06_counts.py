@@ -37,8 +37,8 @@ panels = (
 )
 for place, (values, name, limit) in enumerate(panels, 1):
     axis = figure.add_subplot(1, 3, place, projection="3d")
-    shown = axis.scatter(*data.X.T, c=values, s=4, vmin=0 if limit else None, vmax=limit, linewidths=0)
-    axis.set_aspect("equal")
+    shown = axis.scatter(*data.X.T, c=values, s=11, vmin=0 if limit else None, vmax=limit, linewidths=0)
+    axis.set_box_aspect((1, 1, 0.35), zoom=1.6)
     axis.set_axis_off()
     axis.set_title(name)
     figure.colorbar(shown, ax=axis, shrink=0.6)

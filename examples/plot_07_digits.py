@@ -1,14 +1,15 @@
 """
-Digits: eigenmap and calibration
-================================
+Digits: doubt and calibration
+=============================
 
-Scikit-learn's 1,797 handwritten digits, a hundred of them labelled. The slowest eigenfunctions of the
-random walk draw a map of the digits without having seen a label; the labels then name its regions.
+Scikit-learn's 1,797 handwritten digits, a hundred of them labelled: ten classes, each with a function of
+its own.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
 
 from flgp import FLGPClassifier, plotting
 
@@ -21,18 +22,22 @@ model = FLGPClassifier(random_state=0).fit(X, y)
 error = np.mean(model.predict(X[rest]) != truth[rest])
 
 # %%
-# Left the prediction on the map, labelled points ringed. Right: of the predictions made with 80 %
-# confidence, how many were right?
+# Left the predictions on the first two principal components, the less certain the smaller; labelled
+# digits are ringed. Right: of the predictions made with 80 % confidence, how many were right?
 
+p = model.predict_proba(X)
+place = PCA(2).fit_transform(X)
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
-plotting.plot_points(model, X, y=y, ax=axes[0])
+axes[0].scatter(*place.T, c=p.argmax(axis=1), s=18 * p.max(axis=1) ** 2, cmap="tab10", linewidths=0)
+axes[0].scatter(*place[labelled].T, s=26, facecolors="none", edgecolors="k", linewidths=0.8)
+for digit in range(10):
+    axes[0].text(*np.median(place[truth == digit], axis=0), str(digit), fontsize=18, weight="bold")
 axes[0].set(title=f"{100 * error:.1f} % of the others wrong", xticks=[], yticks=[])
 plotting.plot_calibration(model, X[rest], truth[rest], ax=axes[1])
 
 # %%
 # The least certain digits, with the two classes that the model hesitates between.
 
-p = model.predict_proba(X)
 unsure = rest[np.argsort(p[rest].max(axis=1))[:8]]
 figure, axes = plt.subplots(1, 8, figsize=(11, 1.7), layout="constrained")
 for axis, row in zip(axes, unsure, strict=True):
