@@ -23,7 +23,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "**/GALLERY_HEADER.rst", "sg_execution_times.rst"]
+exclude_patterns = ["_build", "**/GALLERY_HEADER.rst", "sg_execution_times.rst", "**/sg_execution_times.rst"]
 
 # Every reference must lead somewhere. Nothing is fetched: the build works offline.
 nitpicky = True
