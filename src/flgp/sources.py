@@ -128,6 +128,8 @@ class StreamedRows:
         return result
 
 
+# Points may be 1e9 times as far away as the fitted ones, and squared distances are multiplied.
+LARGEST = 1e70
 # Rows read at once to find some among them.
 _TAKE_ROWS = 262_144
 
@@ -148,15 +150,28 @@ def fingerprint(block: Array) -> int:
 def checked_block(block: Array, dtype: Any, where: str, start: int | None) -> Array:
     """The block as `dtype`, or an error that says where it is not finite."""
     block = block.astype(dtype, copy=False)
-    # A sum is finite unless an entry is not, or it overflows: only then look at every entry.
-    with np.errstate(over="ignore", invalid="ignore"):
-        suspicious = not np.isfinite(block.sum())
-    if suspicious:
+    if not _largest(block) <= LARGEST:
         bad = ~np.isfinite(block).all(axis=1)
         if bad.any():
             first = "" if start is None else f" (first in row {start + int(bad.argmax()):,})"
             raise ValueError(f"{where}: Input X contains NaN or infinity{first}. Remove or fill those rows.")
+        refuse_overflow(block, where)
     return block
+
+
+def refuse_overflow(values: Array, name: str = "X") -> None:
+    """Raise a ValueError for coordinates whose squared distances would not be numbers."""
+    largest = _largest(values)
+    if largest > LARGEST:
+        raise ValueError(
+            f"{name} has values up to {largest:.1e}, too large for squared distances. Scale the columns, for "
+            "instance with sklearn.preprocessing.StandardScaler."
+        )
+
+
+def _largest(values: Array) -> float:
+    """The largest absolute value; NaN if there is one."""
+    return float(max(values.max(), -values.min())) if values.size else 0.0
 
 
 def _reader(data: Any) -> Any:

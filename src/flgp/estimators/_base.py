@@ -20,9 +20,9 @@ from ..feature_map import FeatureMap, Rows
 from ..graph import ANCHOR_RULES, NeighborGraph, choose_anchors, join_to_anchors
 from ..inference.latent import prior_covariance
 from ..kernels import KERNELS, SpectralKernel
-from ..sources import as_source, is_streamed, stack_rows
+from ..sources import as_source, is_distributed, is_streamed, refuse_overflow, stack_rows
 from ._defaults import auto_anchors, auto_eigenpairs
-from ._validation import check_choice, check_count, check_positive
+from ._validation import check_choice, check_count, check_positive, check_seed
 
 BASE_KERNELS = ("lae", "se")
 ANCHOR_WEIGHTS = ("auto", "counts", "uniform")
@@ -79,6 +79,7 @@ class HeatKernelEstimator(BaseEstimator):
         check_positive("nu", self.nu, optional=False)
         check_positive("diffusion_time", self.diffusion_time)
         check_positive("amplitude", self.amplitude)
+        check_seed(self.random_state)
         if self.n_jobs is not None:
             check_count("n_jobs", self.n_jobs, minimum=-(2**31))
             if self.n_jobs == 0:
@@ -112,13 +113,20 @@ class HeatKernelEstimator(BaseEstimator):
         if source is not None:
             validate_data(self, source.like, reset=reset, skip_check_array=True)
             return source
-        return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], accept_sparse=False)
+        with np.errstate(invalid="ignore", over="ignore"):  # of sums that look for NaN and infinity
+            X = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], accept_sparse=False)
+        if reset:
+            refuse_overflow(X)
+        return X
 
     def _with_unlabeled(self, X: Array, X_unlabeled: Any) -> RowLike:
         """All rows, labelled and not."""
         if X_unlabeled is None:
             return X
-        return stack_rows(X, self._validated(X_unlabeled, reset=False))
+        more = self._validated(X_unlabeled, reset=False)
+        if not is_streamed(more) and not is_distributed(more):
+            refuse_overflow(more)
+        return stack_rows(X, more)
 
     def _keeps_neighbors(self, rows: RowLike) -> bool:
         """Whether the n·r neighbours are kept between passes rather than found again.
@@ -137,6 +145,7 @@ class HeatKernelEstimator(BaseEstimator):
             )
         if not np.isfinite(anchors).all():
             raise ValueError("anchors contains NaN or infinity. Remove those rows.")
+        refuse_overflow(anchors, "anchors")
         return anchors
 
     # -- the graph -------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
@@ -234,7 +235,9 @@ class FLGPClassifier(ClassifierMixin, LocalResidual, LatentEstimator):
                 f"y has no labelled row: all are {self.unlabeled!r}, None or NaN. Label at least one row, "
                 "or set `unlabeled` if that value is a class."
             )
-        check_classification_targets(_plain(y[~missing]))
+        with warnings.catch_warnings():  # few labels of many classes are what this is for
+            warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+            check_classification_targets(_plain(y[~missing]))
         return y, missing
 
     def _head_names(self) -> Sequence[Any]:

@@ -100,7 +100,7 @@ class HeatKernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Heat
             graph = self._build_graph(self._validated(X, reset=True))
             epsilon = None
             if not graph.local:
-                epsilon = self.bandwidth or max(np.sqrt(graph.mean_sqdist) / 2, np.finfo(float).tiny)
+                epsilon = self.bandwidth or float(np.sqrt(graph.mean_sqdist)) / 2
             with stage("spectrum", self.verbose):
                 count = self._n_eigenpairs(len(graph.anchors), 0)
                 feature_map = fit_feature_map(graph, count, epsilon, n_threads=self._n_threads)

@@ -290,7 +290,7 @@ class FLGPRegressor(RegressorMixin, LocalResidual, LatentEstimator):
         if targets.ndim not in (1, 2):
             raise ValueError(f"y has shape {targets.shape}. Give (n,) or (n, k).")
         one_column = targets.ndim == 1
-        targets = targets.reshape(len(targets), -1)
+        targets = targets[:, None] if one_column else targets
         if len(targets) != n:
             raise ValueError(
                 f"y has {len(targets)} rows but X has {n}. Give one target a row, NaN if unknown."

@@ -63,7 +63,12 @@ def _plain_lloyd(
 ) -> Array:
     """Randomly seeded Lloyd in single precision, by matrix products."""
     center = points.mean(axis=0, dtype=np.float64)
-    data = (points - center).astype(np.float32)
+    # In units of their size, because squares in single precision overflow at 1e19.
+    unit = (
+        float(max(np.abs(points.max(axis=0) - center).max(), np.abs(points.min(axis=0) - center).max()))
+        or 1.0
+    )
+    data = ((points - center) / unit).astype(np.float32)
     norms = np.einsum("ij,ij->i", data, data)
     distinct = np.unique(data[rng.permutation(len(data))[:n_clusters]], axis=0)
     centers: Array = distinct.astype(np.float64)
@@ -76,7 +81,7 @@ def _plain_lloyd(
         if inertia >= previous * (1.0 - _PLAIN):
             break
         previous = inertia
-    return centers + center
+    return centers * unit + center
 
 
 def _nearest_by_products(data: Array, centers: Array, n_threads: int) -> tuple[IntArray, Array]:

@@ -35,6 +35,9 @@ class NeighborSearch:
             # Centring keeps single precision honest for data far from the origin.
             self._center = self.anchors.mean(axis=0)
             centered = self.anchors - self._center
+            # In units of their size, because squares in single precision overflow at 1e19.
+            self._unit = float(np.abs(centered).max()) or 1.0
+            centered /= self._unit
             self._centered = np.ascontiguousarray(centered.T, dtype=np.float32)
             self._half_norms = (0.5 * np.einsum("ij,ij->i", centered, centered)).astype(np.float32)
 
@@ -55,7 +58,7 @@ class NeighborSearch:
     def _brute_force(self, X: Array, r: int) -> tuple[IntArray, Array]:
         X = np.asarray(X, dtype=np.float64)
         # ½|u|² - x·u orders the anchors of one row as their distances do.
-        score = self._half_norms - (X - self._center).astype(np.float32) @ self._centered
+        score = self._half_norms - ((X - self._center) / self._unit).astype(np.float32) @ self._centered
         candidates = _smallest(score, min(r + _SPARE_CANDIDATES, score.shape[1]))
         difference = self.anchors[candidates] - X[:, None, :]
         sqdist = np.einsum("bkp,bkp->bk", difference, difference)

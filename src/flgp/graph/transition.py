@@ -15,6 +15,8 @@ from .neighbors import NeighborSearch
 
 # Up to this many anchors the Gram matrix is accumulated in a dense table, which is fastest.
 _DENSE_GRAM = 1500
+# Where all points are one, distances are 0 but bandwidths and radii are not: they are what rounding leaves.
+_ROUNDING, _SMALLEST_SQDIST = 1e-15, 1e-200
 
 
 @dataclass(frozen=True)
@@ -127,9 +129,10 @@ def join_to_anchors(
         if alive.all():
             break
         anchors = anchors[alive]
-    mean_sqdist = summary.total_sqdist / (summary.rows * min(r, len(anchors)))
+    rounding = max((_ROUNDING * float(np.abs(anchors).max())) ** 2, _SMALLEST_SQDIST)
+    mean_sqdist = max(summary.total_sqdist / (summary.rows * min(r, len(anchors))), rounding)
     # An anchor with a single point has radius 0, but its surroundings are no less known than others'.
-    radii = np.maximum(summary.radii, np.sqrt(mean_sqdist) + np.finfo(float).tiny)
+    radii = np.maximum(summary.radii, np.sqrt(mean_sqdist))
     return NeighborGraph(
         anchors=anchors,
         search=search,

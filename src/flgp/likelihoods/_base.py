@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 
 from .._typing import Array
-from ._observations import ARGUMENTS, Observations, refuse, rows_in_words
+from ._observations import ARGUMENTS, LARGEST, SMALLEST, Observations, refuse, rows_in_words
 from ._tilted import Tilted, tilted_expectations, tilted_moments
 
 __all__ = [
@@ -178,10 +178,13 @@ class Likelihood(ABC):
         """Raise a ValueError that names the offending rows if y cannot come from this likelihood."""
         missing = "Write NaN in y for rows without a label, or drop them."
         refuse(~np.isfinite(obs.y), obs, "Labels must be finite", missing)
+        refuse(np.abs(obs.y) > LARGEST, obs, f"Labels must not be beyond {LARGEST}", "Change units.")
         for name, argument in ARGUMENTS.items():
             value = getattr(obs, name)
             bad = ~(np.isfinite(value) & (value > 0))
             refuse(bad, obs, f"{argument} must be positive and finite", missing)
+            bad = (value < SMALLEST) | (value > LARGEST)
+            refuse(bad, obs, f"{argument} must be between {SMALLEST} and {LARGEST}", "Change units.")
             if name != "weight" and name not in self.uses and np.any(value != 1):
                 raise ValueError(f"The {self.name} likelihood has no use for {argument}: leave it out.")
 

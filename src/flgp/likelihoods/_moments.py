@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._typing import Array
+from ._observations import SMALLEST
 
 
 def weighted_mean(values: Array, weight: Array) -> float:
@@ -20,7 +21,10 @@ def weighted_median(values: Array, weight: Array) -> float:
 
 
 def positive_spread(spread: float, center: float) -> float:
-    """A spread that is not 0: of constant (or single) labels it says |center|, or 1 if that is 0 too."""
+    """A spread that is not 0: of constant (or single) labels it says |center|, or 1 if that is 0 too.
+
+    Its square must not be 0 either.
+    """
     if spread > 1e-10 * abs(center):
-        return spread
-    return abs(center) or 1.0
+        return max(spread, SMALLEST)
+    return max(abs(center), SMALLEST) if center else 1.0

@@ -16,6 +16,8 @@ ARGUMENTS = {
     "trials": "trials",
     "noise_scale": "noise_scale",
 }
+# Labels and what is known about them stay within these, so that squares and products are numbers too.
+SMALLEST, LARGEST = 1e-100, 1e100
 
 
 @dataclass(frozen=True)

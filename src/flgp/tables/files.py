@@ -90,8 +90,11 @@ def _suffix(path: Path) -> str:
 
 def _from_arrays(path: Path, suffix: str) -> Any:
     pandas = _pandas()
-    loaded = np.load(path, allow_pickle=False)
-    arrays = {"X": loaded} if suffix == ".npy" else {name: loaded[name] for name in loaded.files}
+    with open(path, "rb") as file:  # NumPy leaves a damaged one open
+        loaded = np.load(file, allow_pickle=False)
+        if isinstance(loaded, np.ndarray) != (suffix == ".npy"):
+            raise TableError(f"{path} does not hold what its ending says. Rename it.")
+        arrays = {"X": loaded} if suffix == ".npy" else {name: loaded[name] for name in loaded.files}
     columns: dict[str, Any] = {}
     for name, values in arrays.items():
         if values.ndim == 2:

@@ -1,0 +1,98 @@
+"""Numbers at the ends of their range: refused by name, or handled."""
+
+import numpy as np
+import pytest
+
+from conftest import ring
+from flgp import FLGPClassifier, FLGPRegressor, HeatKernelFeatures
+from flgp.sources import StreamedRows
+
+SMALL = {"n_anchors": 30, "n_eigenpairs": 10, "random_state": 0, "n_jobs": 1}
+
+
+@pytest.mark.parametrize("where", ["X", "X_unlabeled", "anchors", "file"])
+def test_coordinates_too_large_to_square_are_refused(where):
+    X, angle = ring(60)
+    large = X * 1e200
+    model = FLGPRegressor(**SMALL).set_params(anchors=large[:9] if where == "anchors" else "kmeans")
+    rows = {"X": large, "file": StreamedRows(large)}.get(where, X)
+    with pytest.raises(ValueError, match=r"too large for squared distances\. Scale the columns"):
+        model.fit(rows, angle, large if where == "X_unlabeled" else None)
+
+
+@pytest.mark.parametrize("columns", [2, 20])
+@pytest.mark.parametrize("scale", [1e-60, 1e-20, 1e20, 1e60])
+def test_predictions_do_not_depend_on_the_unit_of_length(columns, scale):
+    X, angle = ring(150)
+    X = X @ np.random.default_rng(0).standard_normal((2, columns))
+    known = np.where(np.arange(150) % 3 == 0, np.sin(angle), np.nan)
+    # A power of two, so that only the exponent changes.
+    scale = 2.0 ** np.round(np.log2(scale))
+    found = FLGPRegressor(residual=None, **SMALL).fit(X * scale, known).predict(X * scale)
+    expected = FLGPRegressor(residual=None, **SMALL).fit(X, known).predict(X)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_many_copies_of_one_point_have_a_graph():
+    for value in (0.0, 5e8):
+        X = np.full((12, 2), value)
+        for base_kernel in ("lae", "se"):
+            model = HeatKernelFeatures(base_kernel=base_kernel, random_state=0).fit(X)
+            assert np.isfinite(model.transform(X + 1e6)).all()
+            assert np.isfinite(model.distance_to_anchors(X + 1e6)).all()
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-90, 1e90])
+def test_labels_of_any_size(scale):
+    X, angle = ring(100)
+    y = np.sin(angle)
+    model = FLGPRegressor(**SMALL).fit(X, y * scale)
+    mean, sd = model.predict(X, return_std=True)
+    assert np.isfinite(mean).all()
+    assert np.isfinite(sd).all()
+    if scale > 1e-100:
+        np.testing.assert_allclose(mean / scale, y, atol=0.1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"y": 1e150}, "Labels must not be beyond 1e\\+100"),
+        ({"noise_scale": 1e150}, "noise_scale must be between"),
+        ({"noise_scale": 1e-150}, "noise_scale must be between"),
+        ({"sample_weight": 1e150}, "sample_weight must not be negative, missing or above"),
+    ],
+)
+def test_what_is_too_large_is_named(arguments, message):
+    X, _ = ring(30)
+    y = np.full(30, arguments.pop("y", 1.0))
+    known = {name: np.full(30, value) for name, value in arguments.items()}
+    with pytest.raises(ValueError, match=message):
+        FLGPRegressor(**SMALL).fit(X, y, **known)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32, "one", 0.5])
+def test_seeds_are_checked_by_name(seed):
+    X, angle = ring(30)
+    with pytest.raises(ValueError, match=r"random_state=.*is no seed"):
+        FLGPClassifier(random_state=seed).fit(X, angle > 3)
+
+
+def test_weights_and_targets_that_are_no_numbers_or_none():
+    X, angle = ring(30)
+    with pytest.raises(ValueError, match="sample_weight must be numbers"):
+        FLGPRegressor(**SMALL).fit(X, angle, sample_weight=["much"] * 30)
+    with pytest.raises(ValueError, match="y has 0 rows but X has 30"):
+        FLGPRegressor(**SMALL).fit(X, [])
+    with pytest.raises(ValueError, match="diffusion_time=1e\\+300 must be between"):
+        FLGPRegressor(diffusion_time=1e300).fit(X, angle)
+    model = FLGPRegressor(**SMALL).fit(X, angle)
+    with pytest.raises(ValueError, match="no labelled row to score"):
+        model.score(X, np.full(30, np.nan))
+
+
+def test_one_label_of_each_of_many_classes_is_no_reason_to_warn():
+    X, _ = ring(100)
+    y = np.full(100, -1)
+    y[:8] = np.arange(8)
+    assert len(FLGPClassifier(**SMALL).fit(X, y).classes_) == 8
