@@ -10,6 +10,7 @@ import pytest
 from pages import DOCS, PAGES, ROOT, blocks, commands, name_of
 
 WITH_CODE = [page for page in PAGES if any(block.language == "python" for block in blocks(page))]
+OTHERS_NAMES = {"LocalCluster"}  # of libraries that pages speak of
 # What else may stand in a block: commands, other text, and what Sphinx draws.
 OTHER_LANGUAGES = ("console", "text", "r", "html", "toml")
 
@@ -110,3 +111,20 @@ def test_quoted_messages_are_those_of_the_code():
         for message in block.text.strip().split("\n\n"):
             wanted = " ".join(message.split())
             assert any(wanted in text for text in spoken), f"line {block.line}: nothing says {wanted!r}"
+
+
+def test_names_on_the_pages_exist():
+    """A renamed class or parameter must not live on in the text."""
+    sources = [*(ROOT / "src").rglob("*.py"), *(ROOT / "tests").rglob("*.py"), *(ROOT / "docs").glob("*.py")]
+    known = set(re.findall(r"\w+", "\n".join(path.read_text(encoding="utf-8") for path in sources)))
+    known |= set(re.findall(r"\w+", (ROOT / "Makefile").read_text())) | OTHERS_NAMES
+    for page in PAGES:
+        if page.name == "coming_from.md":
+            continue  # its first columns are other people's names
+        prose = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        # What the page's own code defines counts too.
+        defined = set(re.findall(r"\w+", "\n".join(block.text for block in blocks(page))))
+        for span in re.findall(r"`([A-Za-z_][\w.]*)(?:=[^`]*)?(?:\([^`]*\))?`", prose):
+            if not re.search(r"\.(md|py|csv|json|txt|gz|png|gii|cff|html|flgp|nii)$", span):
+                missing = set(span.strip(".").split(".")) - known - defined
+                assert not missing, f"{name_of(page)}: {span}"
