@@ -43,13 +43,20 @@ class Component:
     likelihood: Any  # Likelihood, or Categorical
     prior_weights: Array  # d (M,)
 
+    def latent_moments(self, rows: Rows) -> tuple[Array, Array]:
+        """E f and Var f, (b,) each."""
+        if isinstance(self.field, JointField):  # one kriging system for both
+            parts = self.field.parts(rows)
+            return parts.mean, parts.variance
+        return self.field.means(rows), self.field.variances(rows)
+
     def predictive_mean(self, rows: Rows) -> Array:
         """E y (b,)."""
         if isinstance(self.likelihood, Gaussian):  # there E y = E f, and no variance is needed
             return self.field.means(rows)
         if isinstance(self.field, DrawsField):
             return self.field.average(self.likelihood.conditional_mean, rows)
-        return self.likelihood.predictive_mean(self.field.means(rows), self.field.variances(rows))
+        return self.likelihood.predictive_mean(*self.latent_moments(rows))
 
     def predictive_moments(self, rows: Rows) -> tuple[Array, Array]:
         """E y and Var y, (b,) each."""
@@ -60,14 +67,15 @@ class Component:
                 lambda f: given.conditional_variance(f) + given.conditional_mean(f) ** 2, rows
             )
             return mean, np.maximum(second - mean**2, 0.0)
-        latent = self.field.means(rows), self.field.variances(rows)
+        latent = self.latent_moments(rows)
         return self.likelihood.predictive_mean(*latent), self.likelihood.predictive_variance(*latent)
 
     def latent_nodes(self, rows: Rows) -> tuple[Array, Array]:
         """Values of f (k, b) and their shares (k,) that stand for its marginals."""
         if isinstance(self.field, DrawsField):
             return self.field.quantiles(rows), np.full(N_QUANTILES, 1.0 / N_QUANTILES)
-        return self.field.means(rows) + np.sqrt(self.field.variances(rows)) * _NODES[:, None], _SHARES
+        mean, variance = self.latent_moments(rows)
+        return mean + np.sqrt(variance) * _NODES[:, None], _SHARES
 
     def latent_spread(self, rows: Rows) -> tuple[Array, Array]:
         """Gaussians whose equal mixture is the marginal of f: means (k, b) and standard deviations (k, b)."""
@@ -75,7 +83,8 @@ class Component:
             values = self.field.quantiles(rows)
             # As wide as the gaps between the quantiles, so that their mixture is smooth.
             return values, np.broadcast_to(values.std(axis=0) / N_QUANTILES, values.shape)
-        return self.field.means(rows)[None], np.sqrt(self.field.variances(rows))[None]
+        mean, variance = self.latent_moments(rows)
+        return mean[None], np.sqrt(variance)[None]
 
 
 def gaussian_component(feature_map: FeatureMap, head: Head, weight: float = 1.0) -> Component:

@@ -215,10 +215,10 @@ class LatentEstimator(HeatKernelEstimator):
 
     def _latent(self, mixture: list[Component], rows: Rows) -> tuple[Array, Array]:
         """Mean and variance (b,) of f under a mixture."""
-        means = np.stack([part.field.means(rows) for part in mixture])
-        variances = np.stack([part.field.variances(rows) for part in mixture])
+        moments = [part.latent_moments(rows) for part in mixture]
         if len(mixture) == 1:
-            return means[0], variances[0]
+            return moments[0]
+        means, variances = (np.stack(values) for values in zip(*moments, strict=True))
         weights = np.array([part.weight for part in mixture])
         mean = weights @ means
         return mean, weights @ (variances + (means - mean) ** 2)

@@ -51,8 +51,7 @@ class JointField:
         mean = self.manifold.means(rows)
         for part in batches(len(points), self.posterior.n_neighbors):
             kriging = kriging_weights(self.posterior, points[part], search)
-            residual = self.posterior.residual[kriging.neighbors]
-            mean[part] += np.einsum("ij,ij->i", kriging.coefficients, residual)
+            mean[part] += kriging.matrix(len(self.posterior.points)) @ self.posterior.residual
         return mean
 
     def variances(self, rows: Rows) -> Array:
