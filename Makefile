@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test fuzz docs linkcheck lint types format clean
+.PHONY: demo test fuzz coverage test-lowest docs linkcheck dist wheel-test audit lint types format clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -20,6 +20,32 @@ test: $(VENV)/.installed
 fuzz: $(VENV)/.installed
 	FLGP_FUZZ_CASES=10000 $(BIN)/python -m pytest tests/fuzz
 
+# Branch coverage of the core, from the points to the estimators; less than 95 % fails.
+CORE := graph spectrum kernels feature_map likelihoods inference residual estimators blocks sources
+comma := ,
+empty :=
+space := $(empty) $(empty)
+coverage: $(VENV)/.installed
+	$(BIN)/python -m pytest --cov=flgp --cov-branch --cov-report= tests --ignore=tests/neuro --ignore=tests/reproduce \
+		--ignore=tests/bench --ignore=tests/report --ignore=tests/cli
+	$(BIN)/coverage report --skip-covered --show-missing --fail-under=95 \
+		--include="$(subst $(space),$(comma),$(foreach part,$(CORE),src/flgp/$(part).py src/flgp/$(part)/*))"
+
+# The lowest versions of numpy, scipy and scikit-learn that pyproject.toml allows, on the oldest Python.
+OLDEST ?= python3.11
+LOWEST := .venv-lowest
+$(LOWEST)/.installed: pyproject.toml .ci/lowest.py
+	$(OLDEST) -m venv $(LOWEST)
+	$(LOWEST)/bin/python .ci/lowest.py > $(LOWEST)/lowest.txt
+	$(LOWEST)/bin/python -m pip install --quiet -r $(LOWEST)/lowest.txt "pytest>=8.2" --editable .
+	touch $@
+
+test-lowest: $(LOWEST)/.installed
+	# Without scikit-learn's own checks: those of its old versions are not for today's pytest.
+	$(LOWEST)/bin/python -m pytest --ignore=tests/estimators/test_scikit_learn.py \
+		tests/graph tests/likelihoods tests/inference tests/residual tests/estimators \
+		tests/test_blocks.py tests/test_spectrum.py tests/test_io.py tests/test_metrics.py tests/test_model_selection.py
+
 $(VENV)/.docs: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --editable ".[docs]"
 	touch $@
@@ -30,6 +56,25 @@ docs: $(VENV)/.docs
 
 linkcheck: $(VENV)/.docs
 	$(BIN)/sphinx-build -D plot_gallery=0 -b linkcheck docs docs/_build/linkcheck
+
+# Wheel and sdist, built twice and compared byte by byte; then the wheel alone in a new environment.
+dist: $(VENV)/.release
+	$(BIN)/python .ci/dist.py
+
+wheel-test: dist
+	rm -rf .venv-wheel
+	$(PYTHON) -m venv .venv-wheel
+	.venv-wheel/bin/python -m pip install --quiet dist/*.whl
+	cd .venv-wheel && ./bin/python ../.ci/readme.py ../README.md
+
+$(VENV)/.release: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet "build>=1.2"
+	touch $@
+
+# Licences and known vulnerabilities; says so, and does not fail, where no advisory service can be asked.
+audit: $(VENV)/.installed
+	-$(BIN)/python -m pip install --quiet "pip-audit>=2.7"
+	$(BIN)/python .ci/audit.py
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
@@ -43,4 +88,4 @@ format: $(VENV)/.installed
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) docs/_build docs/auto_examples docs/sg_execution_times.rst .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(LOWEST) .venv-wheel dist .coverage docs/_build docs/auto_examples docs/sg_execution_times.rst .pytest_cache .mypy_cache .ruff_cache

@@ -53,6 +53,10 @@ def estimate_intrinsic_dimension(X: Any, n_neighbors: int = 20, random_state: in
     k = min(n_neighbors, len(points) - 1)
     queries = points[rng.permutation(len(points))[:_QUERIES]]
     distance = NearestNeighbors(n_neighbors=k + 1).fit(points).kneighbors(queries)[0][:, 1:]
+    # Points that rounding cannot tell apart have no distance either.
+    distance = distance[distance[:, 0] > 0]
+    if len(distance) == 0:
+        return float(X.shape[1])
     log_ratio = np.log(distance[:, -1:] / distance[:, :-1])  # (queries, k - 1)
     # With k - 1 exponential variables the unbiased rate has k - 2 in the numerator.
     inverse = log_ratio.sum(axis=1) / max(k - 2, 1)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from conftest import ring
-from flgp import FLGPClassifier, FLGPRegressor, HeatKernelFeatures
+from flgp import FLGPClassifier, FLGPRegressor, HeatKernelFeatures, estimate_intrinsic_dimension
 from flgp.sources import StreamedRows
 
 SMALL = {"n_anchors": 30, "n_eigenpairs": 10, "random_state": 0, "n_jobs": 1}
@@ -96,3 +96,16 @@ def test_one_label_of_each_of_many_classes_is_no_reason_to_warn():
     y = np.full(100, -1)
     y[:8] = np.arange(8)
     assert len(FLGPClassifier(**SMALL).fit(X, y).classes_) == 8
+
+
+def test_anchors_and_priors_that_are_none():
+    X, angle = ring(30)
+    with pytest.raises(ValueError, match="time_prior=3 is not known"):
+        FLGPRegressor(time_prior=3).fit(X, angle)
+    with pytest.raises(ValueError, match="anchors must be one of"):
+        FLGPRegressor(anchors=[["a", "b"]]).fit(X, angle)
+
+
+def test_points_that_rounding_cannot_tell_apart_have_a_dimension():
+    X = 1e9 + 1e-6 * np.random.default_rng(0).standard_normal((40, 3))
+    assert 0 < estimate_intrinsic_dimension(X) <= 3

@@ -140,7 +140,9 @@ def classifications(draw):
 @given(
     case=classifications(),
     options=parameters(
-        multi_class=(["auto", "one_vs_rest", "softmax"], ["both"]), unlabeled=([-1, None], [0, "a", np.nan])
+        multi_class=(["auto", "one_vs_rest", "softmax"], ["both"]),
+        unlabeled=([-1, None], [0, "a", np.nan]),
+        residual=([None, "local"], ["auto", "global"]),
     ),
     other=tables(),
 )

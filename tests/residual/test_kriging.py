@@ -91,7 +91,7 @@ def test_joint_covariance_with_few_neighbors(problem, kernel, noise):
 def test_rows_of_a_lift_and_one_row_at_a_time(problem, rng):
     points, features, y, scale, d, new, _ = problem
     lift = rng.standard_normal((12, 5))
-    z = sparse.random_array((len(new), 12), density=0.3, rng=rng, format="csr")
+    z = sparse.csr_array(rng.random((len(new), 12)) * (rng.random((len(new), 12)) < 0.3))
     posterior = fit(points, features, y, d, LocalModel("matern32", 0.3, 1.0, 0.1), 10, scale)
     whole = predict(posterior, new, z @ lift, n_threads=2)
     lifted = posterior.in_rows_of(lift)

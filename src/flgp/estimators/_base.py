@@ -138,7 +138,11 @@ class HeatKernelEstimator(BaseEstimator):
     def _given_anchors(self, p: int) -> str | Array:
         if isinstance(self.anchors, str):
             return self.anchors
-        anchors = np.asarray(self.anchors, dtype=float)
+        try:
+            anchors = np.asarray(self.anchors, dtype=float)
+        except (TypeError, ValueError) as error:
+            rules = ", ".join(map(repr, ANCHOR_RULES))
+            raise ValueError(f"anchors must be one of {rules}, or numbers of shape (s, {p}).") from error
         if anchors.ndim != 2 or anchors.shape[1] != p or len(anchors) == 0:
             raise ValueError(
                 f"anchors has shape {anchors.shape} but X has {p} columns. Give an array of shape (s, {p})."

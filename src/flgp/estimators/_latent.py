@@ -206,6 +206,9 @@ class LatentEstimator(HeatKernelEstimator):
         check_choice("hyperparameters", self.hyperparameters, HYPERPARAMETERS)
         if isinstance(self.time_prior, str):
             check_choice("time_prior", self.time_prior, TIME_PRIORS)
+        elif not callable(self.time_prior):
+            rules = ", ".join(map(repr, TIME_PRIORS))
+            raise ValueError(f"time_prior={self.time_prior!r} is not known. Use one of {rules}, or a Prior.")
         check_positive("intrinsic_dimension", self.intrinsic_dimension)
         check_count("n_chains", self.n_chains)
         check_count("n_draws", self.n_draws, minimum=4)

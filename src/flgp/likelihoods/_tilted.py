@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # A side ends where the density has fallen by exp(-_DROP): what is cut off is below 1e-13 of the whole.
 _DROP = 32.0
+_HIGHEST = 600.0
 # The quadratic prior term alone makes the density fall that far within this many units of x.
 _FARTHEST = np.sqrt(2.0 * _DROP)
 _NARROWEST = 1e-13
@@ -127,7 +128,8 @@ def _quadrature(likelihood: Likelihood, obs: Observations, mean: Array, variance
 
     def density(row: IntArray, x: Array) -> Array:
         log_density = likelihood.log_density(obs.take(row), mean[row] + sd[row] * x)
-        return np.exp(obs.weight[row] * log_density - 0.5 * x**2 - top[row])
+        # Positive only where rounding hid the mode (an enormous weight or variance): it must not overflow.
+        return np.exp(np.minimum(obs.weight[row] * log_density - 0.5 * x**2 - top[row], _HIGHEST))
 
     rounding = _rounding(log_joint, mode, np.diff(edges, axis=0).min(axis=0))
     panels = adaptive_panels(density, edges, rounding)

@@ -140,7 +140,9 @@ class _Dissection:
             return np.empty(0, dtype=np.intp)
         ends, start = np.unique(first, return_inverse=True)
         others, stop = np.unique(second, return_inverse=True)
-        edges = sparse.csr_array((np.ones(len(first)), (start, stop)), shape=(len(ends), len(others)))
+        # Older versions of SciPy match 32-bit indices only.
+        pairs = start.astype(np.int32), stop.astype(np.int32)
+        edges = sparse.csr_array((np.ones(len(first)), pairs), shape=(len(ends), len(others)))
         from_left, from_right = _vertex_cover(edges)
         return np.concatenate([left[ends[from_left]], others[from_right].astype(np.intp)])
 
