@@ -241,3 +241,65 @@ def test_a_transformer_has_no_predictions(tmp_path, capsys):
     code, _, err = run(capsys, "info", tmp_path / "m.flgp")
     assert code == 2
     assert "has no predictions" in err
+
+
+@pytest.fixture
+def counts(tmp_path):
+    """Counts with exposures, and successes of trials, on a ring."""
+    X, angle = ring(300, noise=0.02)
+    rng = np.random.default_rng(4)
+    frame = pandas.DataFrame({"u": X[:, 0], "v": X[:, 1], "hours": rng.uniform(1, 9, 300)})
+    frame["events"] = rng.poisson(frame["hours"] * np.exp(np.sin(angle))).astype(float)
+    frame["tries"] = rng.integers(3, 9, 300)
+    frame["hits"] = rng.binomial(frame["tries"], 0.5 + 0.4 * np.sin(angle)).astype(float)
+    frame["care"] = rng.uniform(0.5, 2, 300)
+    frame.loc[np.arange(300) % 3 != 0, ["events", "hits", "care"]] = np.nan
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    return tmp_path / "t.csv", frame, angle
+
+
+@pytest.mark.parametrize(
+    ("target", "likelihood", "option", "column", "argument"),
+    [
+        ("events", "poisson", "--exposure", "hours", "exposure"),
+        ("hits", "binomial", "--trials", "tries", "trials"),
+        ("events", "gaussian", "--weight", "care", "sample_weight"),
+    ],
+)
+def test_columns_that_tell_about_the_labels(
+    counts, tmp_path, capsys, target, likelihood, option, column, argument
+):
+    path, frame, _ = counts
+    chosen = ("--features", "u,v", "--likelihood", likelihood, option, column)
+    succeed(capsys, "fit", path, "--target", target, "-o", tmp_path / "m.flgp", *chosen, "-q")
+    X = frame[["u", "v"]].to_numpy()
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    direct = FLGPRegressor(likelihood=likelihood, random_state=0)
+    direct.fit(X, frame[target], **{argument: frame[column]})
+    found = flgp.load(tmp_path / "m.flgp").estimator
+    np.testing.assert_allclose(found.predict(X), direct.predict(X), atol=1e-8)
+
+
+def test_a_column_about_the_labels_is_no_feature_and_is_checked(counts, tmp_path, capsys):
+    _, frame, _ = counts
+    table = tmp_path / "small.csv"
+    frame[["u", "v", "hours", "events"]].to_csv(table, index=False)
+    start = ("fit", table, "--target", "events", "-o", tmp_path / "m.flgp", "--json")
+    out, _ = succeed(capsys, *start, "--likelihood", "poisson", "--exposure", "hours")
+    assert json.loads(out)["features"] == ["u", "v"]
+    frame.assign(hours=np.where(frame["events"].notna(), 0.0, 1.0)).to_csv(tmp_path / "zero.csv", index=False)
+    cases = [
+        (("--exposure", "days"), "there is no column 'days'"),
+        (("--weight", "events"), "used for something else"),
+        (("--exposure", "hours", "--features", "u,hours"), "used for something else"),
+        (("--likelihood", "classes", "--trials", "hours"), "Classes have no trials"),
+        (("--likelihood", "gaussian", "--exposure", "hours"), "no use for exposure"),
+    ]
+    for arguments, message in cases:
+        code, _, err = run(capsys, *start, *arguments)
+        assert code == 2
+        assert message in err
+    zero = ("fit", tmp_path / "zero.csv", "--target", "events", "--exposure", "hours", "--features", "u,v")
+    code, _, err = run(capsys, *zero, "-q")
+    assert code == 2
+    assert "not positive in 100 labelled row(s)" in err

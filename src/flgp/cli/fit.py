@@ -50,6 +50,13 @@ def fit(
     scaling: Annotated[
         str, typer.Option(help="Of numbers: standard (mean 0, deviation 1), range (0 to 1), or none.")
     ] = "standard",
+    weight: Annotated[str | None, typer.Option(help="Column with a weight for each labelled row.")] = None,
+    exposure: Annotated[
+        str | None, typer.Option(help="Column with the exposure of counts; predictions are for exposure 1.")
+    ] = None,
+    trials: Annotated[
+        str | None, typer.Option(help="Column with the trials of a binomial; predictions are for one trial.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the anchors.")] = 0,
     jobs: Annotated[int | None, typer.Option(help="Threads. Default: all cores.")] = None,
     option: Annotated[
@@ -70,15 +77,30 @@ def fit(
         with work.stage("reading the table"):
             frame = read_table(data)
             wanted = [name.strip() for part in features or [] for name in part.split(",") if name.strip()]
-            schema = Schema.of(frame, target, wanted or None, scaling)
+            given = {"sample_weight": weight, "exposure": exposure, "trials": trials}
+            about = {argument: column for argument, column in given.items() if column is not None}
+            _check_columns(frame, target, wanted, about)
+            # What is known about the labels is no feature.
+            rest = [name for name in frame.columns if name != target and name not in about.values()]
+            schema = Schema.of(frame, target, wanted or (rest if about else None), scaling)
             work.notes += schema.notes
         estimator = _estimator(frame[target], target, likelihood, work.notes)
         estimator.set_params(random_state=seed, n_jobs=jobs, **_parameters(option, estimator))
-        model = TableModel.fit(estimator, frame, schema)
+        model = TableModel.fit(estimator, frame, schema, about)
         with work.stage("writing the model"):
             save(model, output)
     result = _result(model, frame, output)
     work.finish(result, _text(result))
+
+
+def _check_columns(frame: Any, target: str, features: list[str], about: dict[str, Any]) -> None:
+    """Columns that tell about the labels must be there, and be nothing else."""
+    for argument, column in about.items():
+        option = "--weight" if argument == "sample_weight" else f"--{argument}"
+        if column not in frame.columns:
+            raise TableError(f"{option}: there is no column {column!r}. Check its name.")
+        if column == target or column in features or list(about.values()).count(column) > 1:
+            raise TableError(f"{option}: column {column!r} is used for something else too. Use it once.")
 
 
 def _check_choices(likelihood: str, scaling: str, output: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,14 +28,30 @@ class TableModel:
     schema: Schema
 
     @classmethod
-    def fit(cls, estimator: Any, frame: Any, schema: Schema) -> TableModel:
-        """Fit the estimator to a table; rows whose target is empty are unlabelled."""
+    def fit(
+        cls, estimator: Any, frame: Any, schema: Schema, about: Mapping[str, str] | None = None
+    ) -> TableModel:
+        """Fit the estimator to a table; rows whose target is empty are unlabelled.
+
+        Parameters
+        ----------
+        estimator : FLGPRegressor or FLGPClassifier
+        frame : pandas.DataFrame
+        schema : Schema
+        about : columns that tell about the labels, by the argument of `fit`: sample_weight, exposure, trials
+        """
         assert schema.target is not None
         X = schema.matrix(frame)
+        pairs = ({} if about is None else about).items()
+        known = {argument: _positive(frame, column, schema.target) for argument, column in pairs}
         if isinstance(estimator, FLGPClassifier):
+            if unused := set(known) - {"sample_weight"}:
+                raise TableError(
+                    f"Classes have no {sorted(unused)[0]}. Leave it out, or give another --likelihood."
+                )
             estimator.set_params(unlabeled=None)
-            return cls(estimator.fit(X, labels(frame[schema.target])), schema)
-        return cls(estimator.fit(X, numbers(frame[schema.target], schema.target)), schema)
+            return cls(estimator.fit(X, labels(frame[schema.target]), **known), schema)
+        return cls(estimator.fit(X, numbers(frame[schema.target], schema.target), **known), schema)
 
     def predict(self, frame: Any, coverage: float = 0.95, notes: list[str] | None = None) -> Any:
         """Predictions for the rows of a table.
@@ -87,6 +104,19 @@ def labels(values: Any) -> Array:
     result = np.empty(len(filled), dtype=object)
     result[:] = filled
     return result
+
+
+def _positive(frame: Any, column: str, target: str) -> Array:
+    """A column that tells about the labels: positive where there is one."""
+    import pandas
+
+    values = np.asarray(pandas.to_numeric(frame[column], errors="coerce"), dtype=float)
+    bad = int((~(values > 0) & frame[target].notna().to_numpy()).sum())
+    if bad:
+        raise TableError(
+            f"Column {column!r} is missing or not positive in {bad} labelled row(s). Correct it."
+        )
+    return values
 
 
 def numbers(values: Any, name: str) -> Array:
