@@ -252,9 +252,7 @@ def anchor_gram(graph: NeighborGraph, step: Transition, blocks: Blocks | None = 
     """ZᵀZ, shape (s, s), sparse: a sum over rows, so it streams and distributes."""
     blocks = graph.blocks if blocks is None else blocks
     gram = sparse.csr_array(blocks.reduce(_GramPart(step, len(graph.anchors))))
-    lower = gram.T.tocsr()
-    lower.setdiag(0.0)
-    full = sparse.csr_array(gram + lower)
+    full = sparse.csr_array(gram + sparse.triu(gram, 1, format="csr").T)
     full.eliminate_zeros()
     return full
 
