@@ -17,6 +17,7 @@ FLOW = [
     ("blocks",),
     ("arrow", "sources"),
     ("graph",),
+    ("eigensolvers",),
     ("spectrum", "kernels", "intrinsic_dimension"),
     ("feature_map",),
     ("likelihoods",),

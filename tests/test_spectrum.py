@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from conftest import ring
-from flgp import spectrum as module
+from flgp import eigensolvers
 from flgp.blocks import Blocks, row_blocks
 from flgp.feature_map import fit_feature_map
 from flgp.graph import NeighborBlock, choose_anchors, join_to_anchors
@@ -72,14 +72,15 @@ def test_flgp_x_matches_the_r_package(oracle):
 
 
 @pytest.mark.parametrize("components", [1, 4])
-def test_lanczos_agrees_with_the_dense_solver(monkeypatch, components):
+@pytest.mark.parametrize("max_lanczos", [50, 5])
+def test_the_other_solvers_agree_with_the_dense_one(monkeypatch, components, max_lanczos):
     X = rings(components, n=200)
     dense = map_of(X, 100 * components, 3, 12)
-    monkeypatch.setattr(module, "_DENSE_SIZE", 10)
-    monkeypatch.setattr(module, "_DENSE_SHARE", 0.5)
-    lanczos = map_of(X, 100 * components, 3, 12)
-    np.testing.assert_allclose(lanczos.eigenvalues, dense.eigenvalues, atol=1e-9)
-    one, two = (m.features(m.rows(X)) for m in (dense, lanczos))
+    monkeypatch.setattr(eigensolvers, "_DENSE_SIZE", 10)
+    monkeypatch.setattr(eigensolvers, "_MAX_LANCZOS", max_lanczos)
+    other = map_of(X, 100 * components, 3, 12)
+    np.testing.assert_allclose(other.eigenvalues, dense.eigenvalues, atol=1e-9)
+    one, two = (m.features(m.rows(X)) for m in (dense, other))
     decay = np.exp(-50 * dense.eigenvalues)
     np.testing.assert_allclose((one * decay) @ one.T, (two * decay) @ two.T, atol=1e-5)
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import eigsh
 
-from ._threads import limited_blas, thread_map
+from ._threads import thread_map
 from ._typing import Array, IntArray
+from .eigensolvers import leading_eigenpairs
 
 # The lift divides by σ: smaller ones carry no signal and would only amplify rounding.
 _SMALLEST_SIGMA = 1e-4
@@ -19,8 +19,6 @@ _SMALLEST_SIGMA = 1e-4
 _ONE_THREAD_SIZE = 1000
 # Entries of the normalised Gram matrix below this do not connect two anchors.
 _EDGE = 1e-13
-# Dense `eigh` up to this size, or when a good part of the spectrum is wanted; Lanczos beyond.
-_DENSE_SIZE, _DENSE_SHARE = 1500, 0.15
 # A component's prior variance is a²·n/n_c. One with this many times the usual value holds so few
 # points that the value is an artefact; its features are scaled down to the limit.
 _MAX_RELATIVE_VARIANCE = 10.0
@@ -70,16 +68,16 @@ def fit_spectrum(gram: sparse.csr_array, n_rows: int, n_eigenpairs: int, n_threa
     def solve(span: tuple[int, int]) -> tuple[Array, Array, IntArray]:
         members = order[slice(*span)]
         block = normalized[members][:, members] if n_components > 1 else normalized
-        return *_leading_eigenpairs(block, wanted, _trivial_vector(mass[members])), members
+        own_threads = n_threads if n_components == 1 and len(members) > _ONE_THREAD_SIZE else 1
+        return *_solved(block, wanted, _trivial_vector(mass[members]), own_threads), members
 
-    # Small problems and Lanczos are fastest on one BLAS thread each, side by side; a large dense one may
-    # use them all.
+    # Several components, or small problems, are fastest on one BLAS thread each, side by side; a large
+    # one may use them all.
     spans = list(pairwise(bounds.tolist()))
-    if n_components > 1 or len(mass) <= _ONE_THREAD_SIZE or not _dense(len(mass), wanted):
+    if n_components > 1:
         pieces = list(thread_map(solve, spans, min(n_threads, n_components)))
     else:
-        with limited_blas(n_threads):
-            pieces = [solve(span) for span in spans]
+        pieces = [solve(span) for span in spans]
 
     squared = np.concatenate([values for values, _, _ in pieces])
     owner = np.repeat(np.arange(n_components), [len(values) for values, _, _ in pieces])
@@ -99,31 +97,20 @@ def fit_spectrum(gram: sparse.csr_array, n_rows: int, n_eigenpairs: int, n_threa
     return Spectrum(1.0 - sigma[keep], lift, components.astype(np.int64), n_capped)
 
 
-def _dense(size: int, wanted: int) -> bool:
-    return size <= _DENSE_SIZE or min(wanted, size) > _DENSE_SHARE * size
-
-
 def _trivial_vector(mass: Array) -> Array:
     """The eigenvector with σ = 1 of a component: Λ^(1/2) 1, known without computing."""
     total = mass.sum()
     return np.sqrt(mass / total) if total > 0 else np.full(len(mass), 1.0)
 
 
-def _leading_eigenpairs(block: sparse.csr_array, wanted: int, trivial: Array) -> tuple[Array, Array]:
+def _solved(block: sparse.csr_array, wanted: int, trivial: Array, n_threads: int) -> tuple[Array, Array]:
     """Largest eigenvalues σ², descending, with vectors whose signs do not depend on the solver."""
     size = block.shape[0]
-    count = min(wanted, size)
-    if _dense(size, wanted):
-        values, vectors = linalg.eigh(
-            block.toarray(), subset_by_index=(size - count, size - 1), check_finite=False
-        )
-    else:
-        start = trivial + np.random.default_rng(0).standard_normal(size) / np.sqrt(size)
-        values, vectors = eigsh(block, k=count, which="LA", v0=start)
-    values, vectors = values[::-1], vectors[:, ::-1].copy()
+    start = trivial + np.random.default_rng(0).standard_normal(size) / np.sqrt(size)
+    values, vectors = leading_eigenpairs(block, wanted, start, n_threads)
     # The top pair is known exactly.
     values[0], vectors[:, 0] = 1.0, trivial
-    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(count)])
+    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(values))])
     return values, vectors * np.where(signs == 0, 1.0, signs)
 
 

@@ -1,0 +1,127 @@
+"""The leading eigenpairs of a sparse symmetric matrix with spectrum in [0, 1], small or large."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy import linalg, sparse
+from scipy.sparse.linalg import eigsh
+
+from ._threads import limited_blas, thread_map
+from ._typing import Array
+
+# Dense `eigh` up to this size, or when most of the spectrum is wanted.
+_DENSE_SIZE, _DENSE_SHARE = 1500, 0.5
+# So few eigenpairs are a task for Lanczos.
+_MAX_LANCZOS = 50
+# Filtered subspaces: extra vectors, columns filtered at a time, when to stop.
+_EXTRA, _COLUMNS = 0.1, 64
+_TOLERANCE, _MAX_ROUNDS = 1e-8, 30
+# Degrees of the polynomial, and by how much (in logarithms) it should part the wanted from the rest.
+_FIRST_DEGREE, _MAX_DEGREE, _GROWTH = 16, 80, 7.0
+
+
+def is_dense(size: int, wanted: int) -> bool:
+    """Whether the dense solver is the one for so many eigenpairs."""
+    return size <= _DENSE_SIZE or min(wanted, size) > _DENSE_SHARE * size
+
+
+def leading_eigenpairs(
+    matrix: sparse.csr_array, count: int, start: Array, n_threads: int = 1
+) -> tuple[Array, Array]:
+    """The largest eigenvalues (count,), descending, and their vectors (size, count).
+
+    Parameters
+    ----------
+    matrix : sparse array of shape (size, size)
+        Symmetric, eigenvalues in [0, 1].
+    count : int
+    start : array of shape (size,)
+        A vector near the leading ones.
+    n_threads : int
+    """
+    size = matrix.shape[0]
+    count = min(count, size)
+    with limited_blas(n_threads):
+        if count > _MAX_LANCZOS and not is_dense(size, count):
+            return filtered_subspace(matrix, count, start, n_threads)
+        if is_dense(size, count):
+            span = (size - count, size - 1)
+            values, vectors = linalg.eigh(matrix.toarray(), subset_by_index=span, check_finite=False)
+        else:
+            values, vectors = eigsh(matrix, k=count, which="LA", v0=start)
+    return values[::-1].copy(), vectors[:, ::-1].copy()
+
+
+def filtered_subspace(
+    matrix: sparse.csr_array, count: int, start: Array, n_threads: int = 1
+) -> tuple[Array, Array]:
+    """Subspace iteration with a Chebyshev filter (Zhou, Saad, Tiago & Chelikowsky 2006).
+
+    Each round multiplies a block by a polynomial that is small on the unwanted part [0, b] of the spectrum
+    and grows fast beyond, and solves the problem projected on the block. All heavy work is matrix-matrix
+    products, O(size·count²) for each of a few rounds, whereas Lanczos does it in matrix-vector products.
+    """
+    size = matrix.shape[0]
+    width = min(size, count + max(20, int(_EXTRA * count)))
+    rng = np.random.default_rng(0)
+    block: Array = rng.standard_normal((size, width))
+    block[:, 0] = start
+    # A first guess of the edge; too high only slows the first round down.
+    edge = 1.0 - count / size
+    values, degree = np.empty(0), _FIRST_DEGREE
+    for _ in range(_MAX_ROUNDS):
+        block = _orthonormal(_filtered(matrix, block, edge, degree, n_threads))
+        image = _product(matrix, block, n_threads)
+        values, rotation = linalg.eigh(block.T @ image, check_finite=False)
+        values, rotation = values[::-1], rotation[:, ::-1]
+        block, image = block @ rotation, image @ rotation
+        worst = np.sqrt(np.max(np.sum((image[:, :count] - block[:, :count] * values[:count]) ** 2, axis=0)))
+        if worst < _TOLERANCE:
+            break
+        edge = float(np.clip(values[-1], 1e-3, 1.0 - 1e-6))
+        rate = np.arccosh(max(2.0 * values[count - 1] / edge - 1.0, 1.0 + 1e-9))
+        degree = int(np.clip(_GROWTH / rate, _FIRST_DEGREE, _MAX_DEGREE))
+    return values[:count], block[:, :count].copy()
+
+
+def _orthonormal(block: Array) -> Array:
+    """An orthonormal basis of the columns: Cholesky twice, or Householder where they are nearly dependent."""
+    block = block / np.sqrt((block**2).sum(axis=0))
+    for _ in range(2):
+        try:
+            factor = linalg.cholesky(block.T @ block, check_finite=False)
+        except linalg.LinAlgError:
+            return linalg.qr(block, mode="economic", check_finite=False)[0]
+        block = linalg.solve_triangular(factor, block.T, trans="T", check_finite=False).T
+    return block
+
+
+def _filtered(matrix: sparse.csr_array, block: Array, edge: float, degree: int, n_threads: int) -> Array:
+    """T_k((2A - b)/b) applied to the block, scaled so that the leading eigenvalue 1 keeps its size."""
+    half = 0.5 * edge
+
+    def filter_columns(columns: Array) -> Array:
+        # The three-term recurrence, each step divided by its growth at 1 so that nothing overflows.
+        at_one = (1.0 - half) / half
+        ratio = 1.0 / at_one
+        before, now = columns, (matrix @ columns - half * columns) * (ratio / half)
+        for _ in range(degree - 1):
+            following = 1.0 / (2.0 * at_one - ratio)
+            after = (matrix @ now - half * now) * (2.0 * following / half) - before * (ratio * following)
+            before, now, ratio = now, after, following
+        return now
+
+    return _by_columns(filter_columns, block, n_threads)
+
+
+def _product(matrix: sparse.csr_array, block: Array, n_threads: int) -> Array:
+    return _by_columns(lambda columns: matrix @ columns, block, n_threads)
+
+
+def _by_columns(function: Callable[[Array], Array], block: Array, n_threads: int) -> Array:
+    """A function of columns on pieces of a block that fit into the cache, in threads."""
+    starts = range(0, block.shape[1], _COLUMNS)
+    pieces = [np.ascontiguousarray(block[:, a : a + _COLUMNS]) for a in starts]
+    return np.concatenate(list(thread_map(function, pieces, n_threads)), axis=1)

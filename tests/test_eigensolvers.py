@@ -1,0 +1,63 @@
+"""Three solvers, one answer."""
+
+import numpy as np
+import pytest
+from scipy import linalg, sparse
+
+from flgp import eigensolvers
+from flgp.eigensolvers import filtered_subspace, is_dense, leading_eigenpairs
+
+
+def walk_on_a_ring(size, seed=0):
+    """A random walk with uneven steps, normalised like the engine's: eigenvalues in [0, 1], the top one 1."""
+    rng = np.random.default_rng(seed)
+    near = np.arange(size)
+    steps = [(near, near, 2.0 + rng.random(size))]
+    for shift in (1, 2):
+        weight = rng.random(size)
+        steps += [(near, (near + shift) % size, weight), ((near + shift) % size, near, weight)]
+    rows, columns, weights = (np.concatenate(parts) for parts in zip(*steps, strict=True))
+    gram = sparse.csr_array((weights, (rows, columns)), shape=(size, size))
+    root = 1.0 / np.sqrt(gram.sum(axis=1))
+    walk = sparse.csr_array(sparse.diags_array(root) @ gram @ sparse.diags_array(root))
+    # A two-step walk has no negative eigenvalues.
+    return sparse.csr_array(walk @ walk), 1.0 / root
+
+
+@pytest.mark.parametrize("count", [60, 200, 350])
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_filtered_subspace_equals_dense(count, n_threads):
+    matrix, start = walk_on_a_ring(900)
+    values, vectors = filtered_subspace(matrix, count, start, n_threads)
+    exact = linalg.eigvalsh(matrix.toarray())[::-1][:count]
+    np.testing.assert_allclose(values, exact, atol=1e-10)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(count), atol=1e-10)
+    residual = np.linalg.norm(matrix @ vectors - vectors * values, axis=0)
+    assert residual.max() < 1e-6
+
+
+def test_equal_eigenvalues_are_all_found():
+    """Two identical rings: every eigenvalue twice."""
+    one, start = walk_on_a_ring(400)
+    matrix = sparse.csr_array(sparse.block_diag([one, one]))
+    values, _ = filtered_subspace(matrix, 100, np.concatenate([start, start]))
+    exact = np.repeat(linalg.eigvalsh(one.toarray())[::-1][:50], 2)
+    np.testing.assert_allclose(values, exact, atol=1e-10)
+
+
+@pytest.mark.parametrize(("dense_size", "lanczos"), [(1500, 50), (100, 50), (100, 10)])
+def test_every_choice_of_solver_agrees(monkeypatch, dense_size, lanczos):
+    monkeypatch.setattr(eigensolvers, "_DENSE_SIZE", dense_size)
+    monkeypatch.setattr(eigensolvers, "_MAX_LANCZOS", lanczos)
+    matrix, start = walk_on_a_ring(500)
+    values, vectors = leading_eigenpairs(matrix, 40, start)
+    exact = linalg.eigvalsh(matrix.toarray())[::-1][:40]
+    np.testing.assert_allclose(values, exact, atol=1e-9)
+    assert np.linalg.norm(matrix @ vectors - vectors * values, axis=0).max() < 2e-6
+
+
+def test_dense_when_most_is_wanted():
+    assert is_dense(1000, 10)
+    assert is_dense(5000, 3000)
+    assert not is_dense(5000, 1500)
+    assert not is_dense(50_000, 5000)
