@@ -90,9 +90,11 @@ def joint_evidence(head: Head, inference: ResidualInference, kernel: str) -> Evi
         priors={
             **base.space.priors,
             LENGTH_SCALE: LogNormal(3.0 * spacing, 2.0),
-            VARIANCE: HalfNormal(10.0 * scale),
+            VARIANCE: HalfNormal(3.0 * scale),  # as for the variance of h
             SHAPE: LogNormal(1.0, 2.0),
         },
+        eigenvalues=base.space.eigenvalues,
+        kernel=base.space.kernel,
     )
     return Evidence(inference, base.eigenvalues, base.kernel, likelihood, space, base.intercept_variance)
 
