@@ -1,8 +1,11 @@
 """Do 90 % intervals of f hold f in 90 of 100 cases? Data simulated from the model itself on a spiral.
 
     python benchmarks/coverage.py [--replicates 50] [--inference auto laplace ep] [--likelihood poisson ...]
+                                  [--time 40]
 
-Prints a Markdown table: average coverage with the hyperparameters integrated out and optimised.
+Each function has a diffusion time of its own, log-uniform from 1/λ_M to 1/λ_1: from what the finest
+eigenfunction can show to what is nearly constant. `--time` fixes it instead. Prints a Markdown table: average
+coverage with the hyperparameters integrated out and optimised.
 """
 
 import argparse
@@ -11,7 +14,7 @@ import warnings
 
 import numpy as np
 
-from flgp import FLGPRegressor
+from flgp import FLGPRegressor, HeatKernelFeatures
 from flgp.datasets import spiral
 from flgp.likelihoods import (
     Bernoulli,
@@ -41,19 +44,25 @@ CASES = {
 TRIALS = 5
 
 
-def simulated(name, replicates, seed=0):
+def simulated(name, replicates, fixed_time=None, seed=0):
     """Points, functions drawn from the prior (n, replicates), labels of the first rows (m, replicates)."""
     truth, _, spread = CASES[name]
     X = spiral(N, random_state=seed).X
     X = X[np.random.default_rng(seed).permutation(N)]
-    empty = np.full(N, np.nan)
-    empty[0] = 0.0
-    model = FLGPRegressor(
-        hyperparameters="fixed", diffusion_time=40.0, amplitude=1.0, noise_variance=1.0, mean="zero", **GRAPH
-    ).fit(X, empty)
-    variance = np.exp(-40.0 * model.eigenvalues_).sum()
-    f = model.sample_f(X, replicates, random_state=seed, prior=True) * spread / np.sqrt(variance)
+    feature_map = (
+        HeatKernelFeatures(n_anchors=ANCHORS, n_eigenpairs=EIGENPAIRS, random_state=0, n_jobs=1)
+        .fit(X)
+        .feature_map_
+    )
+    features, eigenvalues = feature_map.features(feature_map.rows(X)), feature_map.eigenvalues
     rng = np.random.default_rng(seed + 1)
+    slowest, finest = np.log(1 / eigenvalues[1]), np.log(1 / eigenvalues[-1])
+    times = np.exp(rng.uniform(finest, slowest, replicates))
+    if fixed_time is not None:
+        times[:] = fixed_time
+    weights = np.exp(-np.outer(eigenvalues, times))  # (M, replicates)
+    draws = np.sqrt(weights / weights.sum(axis=0)) * rng.standard_normal(weights.shape)
+    f = spread * features @ draws
     if name == "binomial":
         y = rng.binomial(TRIALS, truth.conditional_mean(f[:LABELED])).astype(float)
     else:
@@ -61,9 +70,9 @@ def simulated(name, replicates, seed=0):
     return X, f, y
 
 
-def coverage(name, replicates, **options):
+def coverage(name, replicates, fixed_time=None, **options):
     """Average share of points whose f lies in its 90 % interval, its standard error, and seconds a fit."""
-    X, functions, labels = simulated(name, replicates)
+    X, functions, labels = simulated(name, replicates, fixed_time)
     shares, start = [], time.perf_counter()
     for f, y in zip(functions.T, labels.T, strict=True):
         target = np.concatenate([y, np.full(N - LABELED, np.nan)])
@@ -79,6 +88,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--replicates", type=int, default=50)
     parser.add_argument("--inference", nargs="+", default=["auto"])
+    parser.add_argument("--time", type=float, default=None)
     parser.add_argument("--likelihood", nargs="+", default=list(CASES))
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -88,7 +98,14 @@ def main():
     for name in arguments.likelihood:
         for inference in arguments.inference:
             (whole, error, seconds), (best, _, _) = (
-                coverage(name, arguments.replicates, inference=inference, hyperparameters=choice)
+                coverage(
+                    name,
+                    arguments.replicates,
+                    arguments.time,
+                    inference=inference,
+                    hyperparameters=choice,
+                    time_prior=arguments.prior,
+                )
                 for choice in ("integrate", "optimize")
             )
             row = f"| {name} | {inference} | {100 * whole:.1f} ± {100 * error:.1f} % | {100 * best:.1f} % "

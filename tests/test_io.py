@@ -108,7 +108,7 @@ MODELS = {
     "integrated residual": lambda: _regressor(residual="local", hyperparameters="integrate"),
     "integrated classes": lambda: _classifier(["a", "b", "c"], hyperparameters="integrate"),
     "integrated softmax": lambda: _classifier([1, 2, 3], hyperparameters="integrate", multi_class="softmax"),
-    "chains": lambda: _classifier([3, 7], inference="gibbs", n_chains=2, n_draws=30, n_warmup=20),
+    "chains": lambda: _classifier([3, 7], inference="gibbs", n_chains=2, n_draws=100, n_warmup=50),
     "paper's time": lambda: _regressor(time_prior="paper", residual=None),
     "no residual": lambda: _regressor(residual=None),
     "rational quadratic": lambda: _regressor(residual="local", residual_kernel="rational_quadratic"),

@@ -2,8 +2,8 @@
 
 In the manner of nested Laplace approximations (Rue, Martino & Chopin 2009): the logarithms of the
 hyperparameters are put into the axes of the Hessian at the mode, stretched along each half-axis until the
-log posterior falls as a Gaussian's would, and weighed by the posterior itself at the points of a Gaussian
-rule of degree five. Skewness and plateaus (large t changes nothing) are in the stretch, the rest in the
+log posterior falls as a Gaussian's would, and weighed by the posterior itself at the points of a lattice
+there. Skewness and plateaus (large t changes nothing) are in the stretch, bends and second modes in the
 weights.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from heapq import heappop, heappush
 from itertools import product
 
 import numpy as np
@@ -28,12 +29,20 @@ _STEP = 0.05
 # A half-axis is at most this long: three units of the logarithm for one standard deviation.
 _WIDEST = 3.0
 _PROBES = 4
-# Up to this many hyperparameters the rule has its 2^k corners; beyond, only its axes.
-_MAX_CORNERS = 4
-# Components lighter than this are not worth their predictions.
-_LIGHTEST = 1e-4
-# Standard deviations of log ε are kept within these.
+# Standard deviations between points of the lattice: for a Gaussian the sum is right to 3e-4.
+_SPACING = 1.5
+# The lattice ends a step beyond where the log posterior has fallen by this much, or with so many points. Of
+# that last step, the points that lie no deeper than the border have some mass.
+_FALL = 5.0
+_BORDER = 3.0
+_MAX_NODES = 300
+# Points with a smaller share of the mass are not worth their predictions.
+_LIGHTEST = 5e-4
+# Bandwidths: Gauss-Hermite points and weights in standard deviations of log ε, and the range of those.
+_BANDWIDTH_RULE = ((-np.sqrt(3.0), 1 / 6), (0.0, 2 / 3), (np.sqrt(3.0), 1 / 6))
 _BANDWIDTH_SPREAD = (0.02, 0.7)
+
+Node = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -55,35 +64,13 @@ class Layer:
     integrals: list[Integrated]
 
 
-def gaussian_rule(k: int) -> tuple[Array, Array]:
-    """Nodes (N, k) and weights (N,) that integrate over N(0, I).
-
-    The origin, 2k points on the axes and 2^k on the diagonals, all others at radius √(k + 2): exact up to
-    degree five (Stroud & Secrest 1963). Without the diagonals, above four dimensions, up to degree three.
-    """
-    radius = np.sqrt(k + 2.0)
-    axes = np.concatenate([radius * np.eye(k), -radius * np.eye(k)])
-    if k > _MAX_CORNERS:
-        weights = np.concatenate([[2.0 / (k + 2)], np.full(2 * k, 0.5 / (k + 2))])
-        return np.concatenate([np.zeros((1, k)), axes]), weights
-    if k == 1:  # axes and diagonals are the same points
-        return np.concatenate([np.zeros((1, 1)), axes]), np.array([2 / 3, 1 / 6, 1 / 6])
-    corners = np.array(list(product([1.0, -1.0], repeat=k))) * radius / np.sqrt(k)
-    weights = np.concatenate(
-        [
-            [2.0 / (k + 2)],
-            np.full(2 * k, 1.0 / (k + 2) ** 2),
-            np.full(2**k, k**2 / (2.0**k * (k + 2) ** 2)),
-        ]
-    )
-    return np.concatenate([np.zeros((1, k)), axes, corners]), weights
-
-
 def integrate(evidence: Evidence, mode: Fit) -> Integrated:
     """Points and weights that stand for the posterior of the hyperparameters.
 
-    Other modes that the search came across (often one where t is so large that f is constant) have a rule
-    of their own, weighed by its mass.
+    A grid in the stretched axes, explored outwards from the mode and from the other modes that the search
+    came across (often one where t is so large that f is constant), highest posterior first, until it has
+    fallen by `_FALL`. For a smooth density the trapezoidal rule at this spacing is as good as exact, and a
+    ridge that bends or a second hill is followed as far as it matters.
 
     Parameters
     ----------
@@ -91,47 +78,79 @@ def integrate(evidence: Evidence, mode: Fit) -> Integrated:
     mode : Fit
         Where the log posterior is largest.
     """
-    parts = [_around(evidence, mode)]
-    parts += [_around(evidence, _fit_at(evidence, rival, mode)) for rival in mode.rivals]
-    logs = np.array([part.log_normalizer for part in parts])
-    total = float(logsumexp(logs))
-    weights = np.concatenate(
-        [np.exp(log - total) * part.weights for log, part in zip(logs, parts, strict=True)]
-    )
-    kept = weights > _LIGHTEST
-    fits = [fit for fit, keep in zip([fit for part in parts for fit in part.fits], kept, strict=True) if keep]
-    return Integrated(fits, weights[kept] / weights[kept].sum(), total)
-
-
-def _around(evidence: Evidence, mode: Fit) -> Integrated:
-    """The rule around one mode."""
     k = len(mode.theta)
     if k == 0:
         return Integrated([mode], np.ones(1), mode.log_posterior)
-    axes, spread = _axes(evidence, mode)
-    nodes, rule = gaussian_rule(k)
-    probes = [_half_axis(evidence, mode, s * axes[:, j], spread[j], k) for s in (1, -1) for j in range(k)]
-    length = np.array([scale for scale, _ in probes]).reshape(2, k)  # of the positive and negative halves
-    fits: list[Fit | None] = [mode, *(fit for _, fit in probes)]
-    low, high = np.transpose(evidence.space.log_bounds())
-    for z in nodes[len(fits) :]:
-        theta = mode.theta + axes @ (z * np.where(z > 0, length[0], length[1]))
-        inside = ((theta >= low) & (theta <= high)).all()
-        fits.append(_fit_at(evidence, theta, mode) if inside else None)
-    stretch = np.where(nodes > 0, length[0], np.where(nodes < 0, length[1], length.mean(axis=0)))
-    log_weights = np.full(len(nodes), -np.inf)
-    for i, fit in enumerate(fits):
-        if fit is not None and (stretch[i] > 0).all():
-            volume = float(np.log(stretch[i]).sum())
-            log_weights[i] = np.log(rule[i]) + fit.log_posterior + 0.5 * float(nodes[i] @ nodes[i]) + volume
-    if not np.isfinite(log_weights).any():  # a mode in a corner of the bounds
-        return Integrated([mode], np.ones(1), mode.log_posterior)
-    total = float(logsumexp(log_weights))
-    weights = np.exp(log_weights - total)
+    grid = _Grid.around(evidence, mode)
+    seen: set[Node] = set()
+    reached: list[tuple[Node, Fit]] = []
+    queue: list[tuple[float, Node]] = []
+
+    def visit(node: Node) -> None:
+        theta = grid.theta(node)
+        if node in seen or theta is None or len(seen) >= _MAX_NODES:
+            return
+        seen.add(node)
+        fit = mode if not any(node) else _fit_at(evidence, theta, mode)
+        fall = mode.log_posterior - fit.log_posterior
+        if fall < _FALL:
+            heappush(queue, (fall, node))
+        if fall < _FALL + _BORDER:
+            reached.append((node, fit))
+
+    visit((0,) * k)
+    for rival in mode.rivals:
+        visit(grid.nearest(rival))
+    while queue:
+        _, node = heappop(queue)
+        for j, side in product(range(k), (1, -1)):
+            visit((*node[:j], node[j] + side, *node[j + 1 :]))
+    log_mass = np.array([fit.log_posterior + grid.log_volume(node) for node, fit in reached])
+    total = float(logsumexp(log_mass))
+    weights = np.exp(log_mass - total)
     kept = np.flatnonzero(weights > _LIGHTEST)
-    chosen = [fit for i in kept if (fit := fits[i]) is not None]
-    log_normalizer = total + 0.5 * k * np.log(2 * np.pi)
-    return Integrated(chosen, weights[kept] / weights[kept].sum(), log_normalizer)
+    return Integrated([reached[i][1] for i in kept], weights[kept] / weights[kept].sum(), total)
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """Points of a lattice in the axes of the posterior at its mode, each half-axis in its own unit."""
+
+    center: Array  # (k,)
+    axes: Array  # (k, k), columns
+    step: Array  # (2, k), lengths of a step along the positive and negative halves
+    bounds: Array  # (2, k)
+
+    @classmethod
+    def around(cls, evidence: Evidence, mode: Fit) -> _Grid:
+        """The lattice whose steps are `_SPACING` standard deviations."""
+        axes, spread = _axes(evidence, mode)
+        lengths = [
+            [_half_axis(evidence, mode, side * axes[:, j], spread[j]) for j in range(len(spread))]
+            for side in (1, -1)
+        ]
+        return cls(mode.theta, axes, _SPACING * np.array(lengths), np.transpose(evidence.space.log_bounds()))
+
+    def _steps(self, z: Array) -> Array:
+        return np.where(z > 0, self.step[0], self.step[1])
+
+    def theta(self, node: Node) -> Array | None:
+        """Logarithms of the hyperparameters at a node; None outside the bounds."""
+        z = np.array(node, dtype=float)
+        theta = self.center + self.axes @ (z * self._steps(z))
+        # The mode itself may lie on a bound, to rounding.
+        inside = (theta >= self.bounds[0] - 1e-9) & (theta <= self.bounds[1] + 1e-9)
+        return np.clip(theta, *self.bounds) if inside.all() else None
+
+    def nearest(self, theta: Array) -> Node:
+        """The node next to a point."""
+        along = self.axes.T @ (theta - self.center)
+        return tuple(int(i) for i in np.round(along / self._steps(along)))
+
+    def log_volume(self, node: Node) -> float:
+        """Of a node's cell; on an axis' zero it has half a step of either side."""
+        z = np.array(node)
+        return float(np.log(np.where(z == 0, self.step.mean(axis=0), self._steps(z))).sum())
 
 
 def integrate_layers(
@@ -154,9 +173,8 @@ def integrate_layers(
     epsilon = learned.feature_map.transition.epsilon
     assert epsilon is not None
     spread = _bandwidth_spread(learned.bandwidth_trace)
-    nodes, rule = gaussian_rule(1)
     layers, log_weights = [], []
-    for (z,), share in zip(nodes, rule, strict=True):
+    for z, share in _BANDWIDTH_RULE:
         layer = middle
         if z != 0:
             warm = [head.fit.theta for head in heads]
@@ -194,32 +212,24 @@ def _axes(evidence: Evidence, mode: Fit) -> tuple[Array, Array]:
     return axes, 1.0 / np.sqrt(np.maximum(curvature, _WIDEST**-2.0))
 
 
-def _half_axis(
-    evidence: Evidence, mode: Fit, direction: Array, spread: float, k: int
-) -> tuple[float, Fit | None]:
-    """Standard deviation along one half-axis, and the fit at its node, √(k + 2) of them away.
-
-    It is stretched until the log posterior falls there by about (k + 2)/2. Against a bound it stays shorter.
-    """
-    radius, target = np.sqrt(k + 2.0), 0.5 * (k + 2.0)
+def _half_axis(evidence: Evidence, mode: Fit, direction: Array, spread: float) -> float:
+    """Standard deviation along one half-axis, by how far the log posterior takes to fall by two."""
     low, high = np.transpose(evidence.space.log_bounds())
     with np.errstate(divide="ignore", invalid="ignore"):
         rooms = np.where(direction > 0, (high - mode.theta) / direction, (low - mode.theta) / direction)
-    room = float(np.min(rooms[direction != 0])) / radius
-    if room < 1e-3:
-        return 0.0, None
-    scale = min(spread, room)
+    room = 0.5 * float(np.min(rooms[direction != 0]))
+    scale = spread
     for _ in range(_PROBES):
-        theta = np.clip(mode.theta + radius * scale * direction, low, high)
-        fit = _fit_at(evidence, theta, mode)
-        fall = max(mode.log_posterior - fit.log_posterior, 0.01)
-        longer = min(scale * float(np.clip(np.sqrt(target / fall), 0.3, 2.5)), room, _WIDEST)
-        if abs(np.log(longer / scale)) < 0.2:
+        if scale > room:  # a bound is nearer than two standard deviations: nothing to probe beyond it
             break
-        scale, reached = longer, scale
-    else:
-        scale = reached  # the fit at hand belongs to the last length that was tried
-    return scale, fit
+        value, _ = evidence.log_posterior(mode.theta + 2.0 * scale * direction)
+        fall = max(mode.log_posterior - value, 0.01)
+        longer = min(scale * float(np.clip(np.sqrt(2.0 / fall), 0.3, 2.5)), _WIDEST)
+        settled = abs(np.log(longer / scale)) < 0.2
+        scale = longer
+        if settled:
+            break
+    return scale
 
 
 def _bandwidth_spread(trace: Sequence[tuple[float, float]]) -> float:
