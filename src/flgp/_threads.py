@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import chain, islice
 from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -75,15 +76,17 @@ def thread_map(function: Callable[[T], R], items: Iterable[T], n_threads: int) -
     The results are those of one thread, bit for bit: every item is computed alone and in order of use.
     """
     with single_threaded_blas:
-        if n_threads == 1:
-            yield from map(function, items)
+        items = iter(items)
+        first = list(islice(items, 2))
+        if n_threads == 1 or len(first) < 2:  # a pool for one item would cost more than small items do
+            yield from map(function, chain(first, items))
             return
         # Only a few items ahead of their use: whoever sums many large results holds a few of them at a time,
         # and an interrupt has little to wait for.
         pending: deque[Future[R]] = deque()
         with ThreadPoolExecutor(n_threads) as pool:
             try:
-                for item in items:
+                for item in chain(first, items):
                     pending.append(pool.submit(function, item))
                     if len(pending) > 2 * n_threads:
                         yield pending.popleft().result()
