@@ -104,7 +104,6 @@ def main():
                     arguments.time,
                     inference=inference,
                     hyperparameters=choice,
-                    time_prior=arguments.prior,
                 )
                 for choice in ("integrate", "optimize")
             )
