@@ -114,6 +114,7 @@ class GLGPRegressor(_Landmarks, FLGPRegressor):
             verbose=verbose,
         )
         self.n_landmarks = n_landmarks
+        # None, all pairs, is a choice that the base class does not have.
         self.n_neighbors = n_neighbors  # type: ignore[assignment]
 
 
@@ -164,4 +165,5 @@ class GLGPClassifier(_Landmarks, FLGPClassifier):
             verbose=verbose,
         )
         self.n_landmarks = n_landmarks
+        # None, all pairs, is a choice that the base class does not have.
         self.n_neighbors = n_neighbors  # type: ignore[assignment]

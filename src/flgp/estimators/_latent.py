@@ -241,7 +241,7 @@ class LatentEstimator(HeatKernelEstimator):
 
         def both(rows: Rows) -> tuple[Array, Array]:
             parts = [self._latent(mixture, rows) for mixture in self._mixtures_]
-            return tuple(self._columns([part[i] for part in parts]) for i in (0, 1))  # type: ignore[return-value]
+            return self._columns([mean for mean, _ in parts]), self._columns([var for _, var in parts])
 
         return self._map_blocks(self._validated(X, reset=False), both)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -60,7 +59,8 @@ class NeighborGraph:
         return replace(self, sizes=np.ones(len(self.anchors)))
 
 
-class _Summary(NamedTuple):
+@dataclass(frozen=True)
+class _Summary:
     """What the anchors see of a block of rows, each (s,) but the last two."""
 
     counts: Array
@@ -70,7 +70,7 @@ class _Summary(NamedTuple):
     total_sqdist: float
     rows: int
 
-    def __add__(self, other: _Summary) -> _Summary:  # type: ignore[override]
+    def __add__(self, other: _Summary) -> _Summary:
         return _Summary(
             self.counts + other.counts,
             self.mass + other.mass,

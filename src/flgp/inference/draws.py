@@ -100,6 +100,7 @@ class ChainSettings:
 def sample_head(head: Head, settings: ChainSettings, seed: int) -> tuple[Chains, Array]:
     """Chains at a head's hyperparameters, and their draws of the feature weights β, (S, M) or (S, C, M)."""
     inference, d = head.evidence.inference, head.evidence.weights(head.fit.values)
+    # Only the exact Gaussian inference is without features, and nobody samples that.
     design = Design.of(inference.features, d)  # type: ignore[attr-defined]
     sampler = make_sampler(design.matrix, head.task.obs, head.fit.likelihood, offset=head.task.offset)
     chains = run_chains(

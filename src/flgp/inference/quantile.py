@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -74,7 +74,9 @@ def mixture_quantile(parts: Sequence[tuple[float, Array, Array]], level: float) 
     return 0.5 * (low + high)
 
 
-def _bracket(probability, center: Array, level: float, discrete: bool) -> tuple[Array, Array]:  # type: ignore[no-untyped-def]
+def _bracket(
+    probability: Callable[[Array], Array], center: Array, level: float, discrete: bool
+) -> tuple[Array, Array]:
     """Ends with P(low) < level ≤ P(high); for counts low may be -1."""
     width = np.ceil(np.maximum(np.abs(center), 1.0))
     if discrete:
