@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import numpy as np
 from scipy import linalg, sparse
-from scipy.sparse.linalg import eigsh
 
 from ._threads import limited_blas, thread_map
 from ._typing import Array
 
 # Dense `eigh` up to this size, or when most of the spectrum is wanted.
 _DENSE_SIZE, _DENSE_SHARE = 1500, 0.5
-# So few eigenpairs are a task for Lanczos.
-_MAX_LANCZOS = 50
+# Up to this size also where iteration is slow.
+_DENSE_REFUGE = 6000
 # Filtered subspaces: extra vectors, columns filtered at a time, when to stop.
 _EXTRA, _COLUMNS = 0.1, 64
-_TOLERANCE, _MAX_ROUNDS = 1e-8, 30
+_TOLERANCE = 1e-8
+# Rounds after which a block that has not converged is doubled.
+_PATIENCE = 8
 # Degrees of the polynomial, and by how much (in logarithms) it should part the wanted from the rest.
 _FIRST_DEGREE, _MAX_DEGREE, _GROWTH = 16, 80, 7.0
 
@@ -44,13 +46,15 @@ def leading_eigenpairs(
     size = matrix.shape[0]
     count = min(count, size)
     with limited_blas(n_threads):
-        if count > _MAX_LANCZOS and not is_dense(size, count):
-            return filtered_subspace(matrix, count, start, n_threads)
         if is_dense(size, count):
-            span = (size - count, size - 1)
-            values, vectors = linalg.eigh(matrix.toarray(), subset_by_index=span, check_finite=False)
-        else:
-            values, vectors = eigsh(matrix, k=count, which="LA", v0=start)
+            return _dense(matrix, count)
+        return filtered_subspace(matrix, count, start, n_threads)
+
+
+def _dense(matrix: sparse.csr_array, count: int) -> tuple[Array, Array]:
+    size = matrix.shape[0]
+    span = (size - count, size - 1)
+    values, vectors = linalg.eigh(matrix.toarray(), subset_by_index=span, check_finite=False)
     return values[::-1].copy(), vectors[:, ::-1].copy()
 
 
@@ -61,28 +65,34 @@ def filtered_subspace(
 
     Each round multiplies a block by a polynomial that is small on the unwanted part [0, b] of the spectrum
     and grows fast beyond, and solves the problem projected on the block. All heavy work is matrix-matrix
-    products, O(size·count²) for each of a few rounds, whereas Lanczos does it in matrix-vector products.
+    products, O(size·count²) for each of a few rounds. Lanczos needs matrix-vector products, and one vector
+    does not see all of an eigenvalue that several nearly separate parts of a graph share.
     """
     size = matrix.shape[0]
-    width = min(size, count + max(20, int(_EXTRA * count)))
+    extra = max(20, int(_EXTRA * count))
     rng = np.random.default_rng(0)
-    block: Array = rng.standard_normal((size, width))
+    block: Array = rng.standard_normal((size, min(size, count + extra)))
     block[:, 0] = start
     # A first guess of the edge; too high only slows the first round down.
-    edge = 1.0 - count / size
-    values, degree = np.empty(0), _FIRST_DEGREE
-    for _ in range(_MAX_ROUNDS):
+    edge, degree = 1.0 - count / size, _FIRST_DEGREE
+    for n_rounds in itertools.count(1):
         block = _orthonormal(_filtered(matrix, block, edge, degree, n_threads))
         image = _product(matrix, block, n_threads)
         values, rotation = linalg.eigh(block.T @ image, check_finite=False)
         values, rotation = values[::-1], rotation[:, ::-1]
         block, image = block @ rotation, image @ rotation
         worst = np.sqrt(np.max(np.sum((image[:, :count] - block[:, :count] * values[:count]) ** 2, axis=0)))
-        if worst < _TOLERANCE:
+        if worst < _TOLERANCE or block.shape[1] == size:
             break
         edge = float(np.clip(values[-1], 1e-3, 1.0 - 1e-6))
         rate = np.arccosh(max(2.0 * values[count - 1] / edge - 1.0, 1.0 + 1e-9))
         degree = int(np.clip(_GROWTH / rate, _FIRST_DEGREE, _MAX_DEGREE))
+        if n_rounds % _PATIENCE == 0:
+            # No gap behind the block, as in a graph of many nearly separate parts: take all, or look further.
+            if size <= _DENSE_REFUGE:
+                return _dense(matrix, count)
+            more = min(block.shape[1], size - block.shape[1])
+            block = np.column_stack([block, rng.standard_normal((size, more))])
     return values[:count], block[:, :count].copy()
 
 
