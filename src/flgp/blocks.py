@@ -97,16 +97,29 @@ class _Slice:
         return np.asarray(self.X[self.start : self.stop])
 
 
-def map_rows(X: RowLike, function: Callable[[Any], Any], n_threads: int, block_rows: int = 8_192) -> Any:
+def map_rows(
+    X: RowLike,
+    function: Callable[..., Any],
+    n_threads: int,
+    block_rows: int = 8_192,
+    beside: Any = None,
+) -> Any:
     """`function` of every block of rows of X; its array, or each array of its tuple, put together.
 
-    Blocks are written into the result as they come, so that the memory is that of the result.
+    Blocks are written into the result as they come, so that the memory is that of the result. `function` also
+    gets the block's part of `beside` (n,), if there is one.
     """
     if hasattr(X, "map_rows"):
+        assert beside is None  # the estimators refuse it for rows on a cluster
         return X.map_rows(function, n_threads)
     n = X.shape[0]
     blocks = row_blocks(X, n_threads, block_rows)
-    parts = thread_map(lambda make: function(make()), blocks._makers, n_threads)
+
+    def one(pair: tuple[Callable[[], Any], int]) -> Any:
+        block, start = pair[0](), pair[1]
+        return function(block) if beside is None else function(block, beside[start : start + len(block)])
+
+    parts = thread_map(one, list(zip(blocks._makers, blocks.starts, strict=True)), n_threads)
     results: tuple[Any, ...] = ()
     single, start = True, 0
     for part in parts:

@@ -238,7 +238,7 @@ def plot_evidence(model: Any, *, n_times: int = 25, ax: Any = None) -> Any:
     return ax
 
 
-def plot_calibration(model: Any, X: Any, y: Any, *, n_bins: int = 10, ax: Any = None) -> Any:
+def plot_calibration(model: Any, X: Any, y: Any, *, n_bins: int = 10, ax: Any = None, **sizes: Any) -> Any:
     """Stated against observed probability, for labelled rows that the model was not fitted on.
 
     Parameters
@@ -248,6 +248,7 @@ def plot_calibration(model: Any, X: Any, y: Any, *, n_bins: int = 10, ax: Any = 
     y : array of shape (n,)
     n_bins : int
     ax : matplotlib Axes
+    sizes : exposure or trials of the rows, as `predict_interval` takes them
 
     Examples
     --------
@@ -259,7 +260,7 @@ def plot_calibration(model: Any, X: Any, y: Any, *, n_bins: int = 10, ax: Any = 
     'calibration'
     """
     ax = _axes(ax)
-    found = views.calibration(model, X, y, n_bins)
+    found = views.calibration(model, X, y, n_bins, **sizes)
     ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--")
     sizes = 15 + 85 * found.counts / found.counts.max()
     ax.plot(found.stated, found.observed, color="tab:blue", linewidth=1)

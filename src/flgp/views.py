@@ -147,7 +147,7 @@ def evidence_curve(model: Any, n_times: int = 21) -> tuple[Array, Array]:
     return np.exp(times), np.array(values)
 
 
-def calibration(model: Any, X: Any, y: Any, n_bins: int = 10) -> Calibration:
+def calibration(model: Any, X: Any, y: Any, n_bins: int = 10, **sizes: Any) -> Calibration:
     """How often what the model states comes true, over labelled rows it was not fitted on.
 
     For classes: the probability of the predicted class against the share of right ones. For numbers: the
@@ -159,13 +159,14 @@ def calibration(model: Any, X: Any, y: Any, n_bins: int = 10) -> Calibration:
     X : array of shape (n, p)
     y : array of shape (n,)
     n_bins : int
+    sizes : exposure or trials of the rows, as `predict_interval` takes them
     """
     y = np.asarray(y)
     if is_classifier(model):
         curve = reliability_curve(y, model.predict_proba(X), classes=model.classes_, n_bins=n_bins)
         return Calibration(curve.confidence, curve.accuracy, curve.count)
     levels = np.linspace(0.0, 1.0, n_bins + 1)[1:-1]
-    ends = [model.predict_interval(X, level) for level in levels]
+    ends = [model.predict_interval(X, level, **sizes) for level in levels]
     inside = np.array([np.mean((e[:, 0] <= y) & (y <= e[:, 1])) for e in ends])
     return Calibration(levels, inside, np.full(len(levels), len(y)))
 

@@ -280,6 +280,78 @@ def test_columns_that_tell_about_the_labels(
     np.testing.assert_allclose(found.predict(X), direct.predict(X), atol=1e-8)
 
 
+@pytest.mark.parametrize(
+    ("target", "likelihood", "argument", "column"),
+    [("events", "poisson", "exposure", "hours"), ("hits", "binomial", "trials", "tries")],
+)
+def test_predictions_use_the_column_of_the_fit(
+    counts, tmp_path, capsys, target, likelihood, argument, column
+):
+    path, frame, _ = counts
+    model, out, option = tmp_path / "m.flgp", tmp_path / "p.csv", f"--{argument}"
+    chosen = ("--features", "u,v", "--likelihood", likelihood, option, column, "-q")
+    succeed(capsys, "fit", path, "--target", target, "-o", model, *chosen)
+
+    def predicted(table, *more):
+        succeed(capsys, "predict", model, table, "-o", out, "-q", *more)
+        return pandas.read_csv(out)
+
+    found = flgp.load(model)
+    assert found.schema.about == {argument: column}
+    X = found.schema.matrix(frame)
+    own = {argument: frame[column]}
+    mean, std = found.estimator.predict(X, return_std=True, **own)
+    table = predicted(path)
+    np.testing.assert_allclose(table["prediction"], mean, rtol=1e-8)
+    np.testing.assert_allclose(table["std"], std, rtol=1e-8)
+    np.testing.assert_allclose(table[["lower", "upper"]], found.estimator.predict_interval(X, **own))
+    np.testing.assert_allclose(predicted(path, option, "1")["prediction"], found.estimator.predict(X))
+    renamed = tmp_path / "renamed.csv"
+    frame.rename(columns={column: "other"}).to_csv(renamed, index=False)
+    np.testing.assert_allclose(predicted(renamed, option, "other")["prediction"], mean, rtol=1e-8)
+    text, _ = succeed(capsys, "info", model, "--json")
+    assert json.loads(text)[argument] == column
+    frame.loc[3, column] = -1.0
+    frame.to_csv(tmp_path / "negative.csv", index=False)
+    errors = [
+        ((renamed,), f"lacks the column {column!r} with the {argument}. Add it"),
+        ((renamed, option, "0"), "is not positive"),
+        ((path, "--trials" if argument == "exposure" else "--exposure", "1"), "has no use for"),
+        ((tmp_path / "negative.csv",), f"not positive in 1 row(s). Correct it, or give {option} 1."),
+    ]
+    for arguments, message in errors:
+        code, _, err = run(capsys, "predict", model, *arguments, "-o", out)
+        assert code == 2
+        assert message in err
+        assert "Traceback" not in err
+
+
+def test_the_report_compares_labels_at_their_exposures(counts, tmp_path, capsys, monkeypatch):
+    path, frame, _ = counts
+    model = tmp_path / "m.flgp"
+    chosen = ("--features", "u,v", "--likelihood", "poisson", "--exposure", "hours", "-q")
+    succeed(capsys, "fit", path, "--target", "events", "-o", model, *chosen)
+    frame.loc[frame["events"].isna(), "hours"] = np.nan  # only labels need one
+    frame.to_csv(tmp_path / "t2.csv", index=False)
+    asked = []
+    plain = FLGPRegressor.predict_interval
+
+    def seen(self, X, coverage=0.95, **sizes):
+        asked.append(sizes)
+        return plain(self, X, coverage, **sizes)
+
+    monkeypatch.setattr(FLGPRegressor, "predict_interval", seen)
+    succeed(capsys, "report", model, tmp_path / "t2.csv", "-o", tmp_path / "r.html", "-q")
+    hours = frame["hours"][frame["events"].notna()]
+    assert asked
+    for sizes in asked:
+        np.testing.assert_allclose(sizes["exposure"], hours)
+    assert "prediction of events (exposure 1)" in (tmp_path / "r.html").read_text()
+    code, _, err = run(capsys, "report", model, path, "-o", tmp_path / "r.html", "--exposure", "days")
+    assert code == 2
+    assert "lacks the column 'days'" in err
+
+
 def test_a_column_about_the_labels_is_no_feature_and_is_checked(counts, tmp_path, capsys):
     _, frame, _ = counts
     table = tmp_path / "small.csv"

@@ -66,6 +66,16 @@ def test_regression_and_labels_on_the_cluster(rings, residual, tolerance):
     assert model.score(lazy, target) == pytest.approx(expected.score(X, target))
 
 
+def test_exposures_are_for_rows_in_memory(rings):
+    X, y = rings
+    model = FLGPRegressor(likelihood="poisson", residual=None, **settings(X))
+    model.fit(X, np.where(y < 0, np.nan, 1.0 + y))
+    size = np.full(len(X), 2.0)
+    with pytest.raises(ValueError, match="exposure cannot be given for rows on a cluster"):
+        model.predict(da.from_array(X, chunks=(700, 2)), exposure=size)
+    np.testing.assert_allclose(model.predict(X, exposure=size), 2 * model.predict(X))
+
+
 def test_features_on_the_cluster(rings):
     X, _ = rings
     lazy = da.from_array(X, chunks=(700, 2))

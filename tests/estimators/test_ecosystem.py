@@ -166,8 +166,8 @@ def test_routed_arguments_reach_fit(points, likelihood, argument):
         y = rng.poisson(values * np.exp(np.sin(angle))).astype(float)
     with sklearn.config_context(enable_metadata_routing=True):
         estimator.set_fit_request(**{argument: True})
-        if argument == "sample_weight":
-            estimator.set_score_request(sample_weight=False)
+        if argument in ("sample_weight", "exposure", "trials"):
+            estimator.set_score_request(**{argument: argument != "sample_weight"})
         found, expected = _routed(estimator, X, y, {argument: values})
     for one, other in zip(found, expected, strict=True):
         assert np.array_equal(one.predict(X), other.predict(X))

@@ -95,6 +95,13 @@ def test_regressor(case, options, other):
                 _check(model.sample_y(points, 2), (rows_of(points), *k, 2))
             if points is X:
                 assert not error, error
+        sizes = {name: v for name, v in arguments.items() if name in ("exposure", "trials")}
+        with expected():
+            mean, sd = model.predict(X, return_std=True, **sizes)
+            _check(mean, (rows_of(X), *k))
+            _check(sd, (rows_of(X), *k), low=0.0)
+            _check(model.predict_interval(X, **sizes), (rows_of(X), 2, *k))
+            _check(model.sample_y(X, 2, **sizes), (rows_of(X), *k, 2))
         with expected():
             model.update(X, y, relearn=False, **arguments)
             _check(model.predict(X), (rows_of(X), *k))

@@ -13,6 +13,14 @@ Data = Annotated[
     Path, typer.Argument(help="CSV, TSV, Parquet, Feather, NPY or NPZ file.", show_default=False)
 ]
 Model = Annotated[Path, typer.Argument(help="A model file, written by flgp fit.", show_default=False)]
+Exposure = Annotated[
+    str | None,
+    typer.Option(help="Column with the exposures, or a number for all rows. Default: the column of the fit."),
+]
+Trials = Annotated[
+    str | None,
+    typer.Option(help="Column with the trials, or a number for all rows. Default: the column of the fit."),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 Json = Annotated[bool, typer.Option("--json", help="The result as one JSON object on standard output.")]
 

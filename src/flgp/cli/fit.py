@@ -52,10 +52,10 @@ def fit(
     ] = "standard",
     weight: Annotated[str | None, typer.Option(help="Column with a weight for each labelled row.")] = None,
     exposure: Annotated[
-        str | None, typer.Option(help="Column with the exposure of counts; predictions are for exposure 1.")
+        str | None, typer.Option(help="Column with the exposure of counts; predictions use it too.")
     ] = None,
     trials: Annotated[
-        str | None, typer.Option(help="Column with the trials of a binomial; predictions are for one trial.")
+        str | None, typer.Option(help="Column with the trials of a binomial; predictions use it too.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the anchors.")] = 0,
     jobs: Annotated[int | None, typer.Option(help="Threads. Default: all cores.")] = None,

@@ -11,7 +11,7 @@ import typer
 
 from ..tables import TableError, read_table, write_table
 from ..tables.files import check_output
-from ._options import Data, Json, Model, Quiet, load_model
+from ._options import Data, Exposure, Json, Model, Quiet, Trials, load_model
 from ._work import Work
 
 # A row this many radii from the nearest anchor gets little more than the prior.
@@ -26,6 +26,8 @@ def predict(
         Path | None, typer.Option("--output", "-o", help="The predictions' file. Default: CSV to the screen.")
     ] = None,
     coverage: Annotated[float, typer.Option(help="Of the intervals of a number, between 0 and 1.")] = 0.95,
+    exposure: Exposure = None,
+    trials: Trials = None,
     keep: Annotated[bool, typer.Option("--keep", help="Put the table's own columns before them.")] = False,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -48,7 +50,8 @@ def predict(
         with work.stage("reading the table"):
             frame = read_table(data)
         with work.stage("predicting"):
-            predictions = fitted.predict(frame, coverage, work.notes)
+            columns = {"exposure": exposure, "trials": trials}
+            predictions = fitted.predict(frame, coverage, work.notes, columns)
         table = pandas.concat([frame, predictions.add_prefix("flgp_")], axis=1) if keep else predictions
         with work.stage("writing the predictions"):
             if output is None:

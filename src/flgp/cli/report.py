@@ -9,7 +9,7 @@ import typer
 
 from ..tables import TableError, read_table
 from ..tables.model import labels, numbers
-from ._options import Data, Json, Model, Quiet, load_model
+from ._options import Data, Exposure, Json, Model, Quiet, Trials, load_model
 from ._work import Work
 
 _SHARES = {"loading": 10.0, "reading": 10.0, "predictions,": 80.0}
@@ -20,6 +20,8 @@ def report(
     data: Data,
     output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file.")] = Path("report.html"),
     title: Annotated[str | None, typer.Option(help="Heading. Default: the table's name.")] = None,
+    exposure: Exposure = None,
+    trials: Trials = None,
     max_points: Annotated[int, typer.Option(min=1, help="Of more points a sample is shown.")] = 100_000,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -40,11 +42,13 @@ def report(
             frame = read_table(data)
         schema, estimator = fitted.schema, fitted.estimator
         with work.stage("predictions, evidence and page"):
-            y = None
+            y, sizes = None, {}
             if schema.target in frame.columns:
                 column = frame[schema.target]
                 classes = isinstance(estimator, FLGPClassifier)
                 y = labels(column) if classes else numbers(column, str(schema.target))
+                columns = {"exposure": exposure, "trials": trials}
+                sizes = fitted.sizes(frame, columns, column.notna().to_numpy())
             X = schema.matrix(frame, work.notes)
             write_report(
                 estimator,
@@ -56,6 +60,7 @@ def report(
                 title=title or data.stem,
                 notes=[f"Scaling: {schema.scaling}.", *(f"{note}." for note in schema.notes)],
                 max_points=max_points,
+                **sizes,
             )
     size = output.stat().st_size
     result = {"report": str(output), "bytes": size, "points": min(len(frame), max_points)}

@@ -16,7 +16,7 @@ from .._progress import stage
 from .._threads import thread_count
 from .._typing import Array, IntArray, RowLike
 from ..blocks import map_rows, row_blocks, take_rows
-from ..feature_map import FeatureMap, Rows
+from ..feature_map import FeatureMap
 from ..graph import ANCHOR_RULES, NeighborGraph, choose_anchors, join_to_anchors
 from ..inference.latent import prior_covariance
 from ..kernels import KERNELS, SpectralKernel
@@ -257,10 +257,14 @@ class HeatKernelEstimator(BaseEstimator):
         others = None if Y is None else self.feature_map_.rows(self._validated(Y, reset=False))
         return prior_covariance(self.feature_map_, self._prior_weights(), rows, others)
 
-    def _map_blocks(self, X: Any, function: Callable[[Rows], Any]) -> Any:
-        """`function` of the transition rows of X, block by block."""
+    def _map_blocks(self, X: Any, function: Callable[..., Any], beside: Array | None = None) -> Any:
+        """`function` of the transition rows of X, and of the values `beside` (n,) them, block by block."""
         feature_map = self.feature_map_
-        return map_rows(X, lambda block: function(feature_map.rows(block)), self._n_threads)
+
+        def of_rows(block: Any, *own: Any) -> Any:
+            return function(feature_map.rows(block), *own)
+
+        return map_rows(X, of_rows, self._n_threads, beside=beside)
 
 
 def labeled_rows(X: Array, rows: IntArray) -> Array:

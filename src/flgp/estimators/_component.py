@@ -50,25 +50,35 @@ class Component:
             return parts.mean, parts.variance
         return self.field.means(rows), self.field.variances(rows)
 
-    def predictive_mean(self, rows: Rows) -> Array:
-        """E y (b,)."""
+    def given(self, size: Array | None) -> Any:
+        """The likelihood of rows with these exposures or trials; None: 1."""
+        return self.likelihood if size is None else self.likelihood.of_size(size)
+
+    def predictive_mean(self, rows: Rows, size: Array | None = None) -> Array:
+        """E y (b,); `size` (b,) are the exposures or trials of the rows."""
         if isinstance(self.likelihood, Gaussian):  # there E y = E f, and no variance is needed
             return self.field.means(rows)
         if isinstance(self.field, DrawsField):
-            return self.field.average(self.likelihood.conditional_mean, rows)
-        return self.likelihood.predictive_mean(*self.latent_moments(rows))
+            return self.field.average(self._mean_of, rows, size)
+        return self.given(size).predictive_mean(*self.latent_moments(rows))
 
-    def predictive_moments(self, rows: Rows) -> tuple[Array, Array]:
+    def predictive_moments(self, rows: Rows, size: Array | None = None) -> tuple[Array, Array]:
         """E y and Var y, (b,) each."""
         if isinstance(self.field, DrawsField):
-            given = self.likelihood
-            mean = self.field.average(given.conditional_mean, rows)
-            second = self.field.average(
-                lambda f: given.conditional_variance(f) + given.conditional_mean(f) ** 2, rows
-            )
+            mean = self.field.average(self._mean_of, rows, size)
+            second = self.field.average(self._square_of, rows, size)
             return mean, np.maximum(second - mean**2, 0.0)
-        latent = self.latent_moments(rows)
-        return self.likelihood.predictive_mean(*latent), self.likelihood.predictive_variance(*latent)
+        latent, likelihood = self.latent_moments(rows), self.given(size)
+        return likelihood.predictive_mean(*latent), likelihood.predictive_variance(*latent)
+
+    def _mean_of(self, f: Array, size: Array | None = None) -> Array:
+        """E[y | f]."""
+        return self.given(size).conditional_mean(f)
+
+    def _square_of(self, f: Array, size: Array | None = None) -> Array:
+        """E[y² | f]."""
+        likelihood = self.given(size)
+        return likelihood.conditional_variance(f) + likelihood.conditional_mean(f) ** 2
 
     def latent_nodes(self, rows: Rows) -> tuple[Array, Array]:
         """Values of f (k, b) and their shares (k,) that stand for its marginals."""

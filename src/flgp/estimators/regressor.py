@@ -26,6 +26,7 @@ from ._docs import documented
 from ._labels import Labels
 from ._latent import Component, LatentEstimator
 from ._residual import LocalResidual
+from ._size import row_sizes
 from ._update import update_labels
 from ._validation import check_choice, check_positive, check_row_values, check_weights
 
@@ -325,7 +326,14 @@ class FLGPRegressor(RegressorMixin, LocalResidual, LatentEstimator):
     # -- prediction ------------------------------------------------------------------------------------
 
     def predict(
-        self, X: Any, return_std: bool = False, return_cov: bool = False, return_parts: bool = False
+        self,
+        X: Any,
+        return_std: bool = False,
+        return_cov: bool = False,
+        return_parts: bool = False,
+        *,
+        exposure: Any = None,
+        trials: Any = None,
     ) -> Any:
         """E[y | x], the integral over the posterior of f.
 
@@ -336,6 +344,8 @@ class FLGPRegressor(RegressorMixin, LocalResidual, LatentEstimator):
             Also the standard deviation, or the joint covariance, of y: noise included.
         return_parts : bool
             Also what comes from the manifold (h, the mean included) and what from the neighbourhood (u).
+        exposure, trials : array-like of shape (n,), optional
+            Of the rows, where the likelihood uses them. Default: 1.
 
         Returns
         -------
@@ -349,33 +359,39 @@ class FLGPRegressor(RegressorMixin, LocalResidual, LatentEstimator):
         if return_std + return_cov + return_parts > 1:
             raise ValueError("Ask for one of return_std, return_cov and return_parts, not both.")
         X = self._validated(X, reset=False)
+        size = self._sizes(X, exposure, trials)
         if return_cov:
             return self._point(self.feature_map_.rows(X)), self._covariances(X)
         if return_parts:
-            return self._map_blocks(X, self._point), self._predicted_parts(X)
+            return self._map_blocks(X, self._point, size), self._predicted_parts(X)
         if not return_std:
-            return self._map_blocks(X, self._point)
+            return self._map_blocks(X, self._point, size)
 
-        def mean_and_std(rows: Rows) -> tuple[Array, Array]:
-            parts = [self._moments(mixture, rows) for mixture in self._mixtures_]
+        def mean_and_std(rows: Rows, size: Array | None = None) -> tuple[Array, Array]:
+            parts = [self._moments(mixture, rows, size) for mixture in self._mixtures_]
             return self._outputs([p[0] for p in parts]), self._outputs([np.sqrt(p[1]) for p in parts])
 
-        return self._map_blocks(X, mean_and_std)
+        return self._map_blocks(X, mean_and_std, size)
 
-    def _point(self, rows: Rows) -> Array:
-        return self._outputs([self._predictive_mean(mixture, rows) for mixture in self._mixtures_])
+    def _sizes(self, X: Any, exposure: Any, trials: Any) -> Array | None:
+        return row_sizes(self._mixtures_[0][0].likelihood, X, exposure, trials)
 
-    def _predictive_mean(self, mixture: list[Component], rows: Rows) -> Array:
+    def _point(self, rows: Rows, size: Array | None = None) -> Array:
+        return self._outputs([self._predictive_mean(mixture, rows, size) for mixture in self._mixtures_])
+
+    def _predictive_mean(self, mixture: list[Component], rows: Rows, size: Array | None) -> Array:
         total = np.zeros(len(rows.closeness))
         for part in mixture:
-            total += part.weight * part.predictive_mean(rows)
+            total += part.weight * part.predictive_mean(rows, size)
         return total
 
-    def _moments(self, mixture: list[Component], rows: Rows) -> tuple[Array, Array]:
+    def _moments(
+        self, mixture: list[Component], rows: Rows, size: Array | None = None
+    ) -> tuple[Array, Array]:
         """Mean and variance of y, (b,) each."""
         first, second = np.zeros(len(rows.closeness)), np.zeros(len(rows.closeness))
         for part in mixture:
-            mean, variance = part.predictive_moments(rows)
+            mean, variance = part.predictive_moments(rows, size)
             first += part.weight * mean
             second += part.weight * (variance + mean**2)
         return first, np.maximum(second - first**2, 0.0)
@@ -401,13 +417,17 @@ class FLGPRegressor(RegressorMixin, LocalResidual, LatentEstimator):
     def _outputs(self, columns: list[Array]) -> Array:
         return columns[0] if self._n_outputs_ == 0 else np.stack(columns, axis=1)
 
-    def predict_interval(self, X: Any, coverage: float = 0.95) -> Array:
+    def predict_interval(
+        self, X: Any, coverage: float = 0.95, *, exposure: Any = None, trials: Any = None
+    ) -> Array:
         """Central interval that holds y with the given probability.
 
         Parameters
         ----------
         X : array-like of shape (n, p)
         coverage : float in (0, 1)
+        exposure, trials : array-like of shape (n,), optional
+            As in `predict`.
 
         Returns
         -------
@@ -420,21 +440,35 @@ class FLGPRegressor(RegressorMixin, LocalResidual, LatentEstimator):
         X = self._validated(X, reset=False)
         levels = (0.5 - coverage / 2, 0.5 + coverage / 2)
 
-        def ends(rows: Rows) -> Array:
-            parts = [np.stack([self._quantile(m, rows, q) for q in levels], axis=1) for m in self._mixtures_]
+        def ends(rows: Rows, size: Array | None = None) -> Array:
+            parts = [
+                np.stack([self._quantile(mixture, rows, level, size) for level in levels], axis=1)
+                for mixture in self._mixtures_
+            ]
             return parts[0] if self._n_outputs_ == 0 else np.stack(parts, axis=2)
 
-        return self._map_blocks(X, ends)
+        return self._map_blocks(X, ends, self._sizes(X, exposure, trials))
 
-    def _quantile(self, mixture: list[Component], rows: Rows, level: float) -> Array:
+    def _quantile(
+        self, mixture: list[Component], rows: Rows, level: float, size: Array | None = None
+    ) -> Array:
         if len(mixture) == 1 and isinstance(mixture[0].likelihood, Gaussian):
             mean, variance = self._moments(mixture, rows)
             return mean + ndtri(level) * np.sqrt(variance)
         latent = [part.latent_nodes(rows) for part in mixture]
-        parts = [(part.weight, part.likelihood) for part in mixture]
+        parts = [(part.weight, part.given(size)) for part in mixture]
         return predictive_quantile(parts, latent, level)
 
-    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0, prior: bool = False) -> Array:
+    def sample_y(
+        self,
+        X: Any,
+        n_samples: int = 1,
+        random_state: Any = 0,
+        prior: bool = False,
+        *,
+        exposure: Any = None,
+        trials: Any = None,
+    ) -> Array:
         """Joint draws of y at any points.
 
         Parameters
@@ -444,22 +478,27 @@ class FLGPRegressor(RegressorMixin, LocalResidual, LatentEstimator):
         random_state : int, RandomState or None
         prior : bool
             From the prior at the learned hyperparameters instead of the posterior.
+        exposure, trials : array-like of shape (n,), optional
+            As in `predict`.
 
         Returns
         -------
         array of shape (n, n_samples), or (n, k, n_samples)
         """
         check_is_fitted(self)
-        rows = self.feature_map_.rows(self._validated(X, reset=False))
+        X = self._validated(X, reset=False)
+        rows, size = self.feature_map_.rows(X), self._sizes(X, exposure, trials)
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
         draws = []
         for output, mixture in enumerate(self._mixtures_):
             f = self._draw(output, rows, n_samples, rng, prior)
-            draws.append(mixture[0].likelihood.sample(f, rng))
+            draws.append(mixture[0].given(None if size is None else size[:, None]).sample(f, rng))
         return draws[0] if self._n_outputs_ == 0 else np.stack(draws, axis=1)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R² over the labelled rows."""
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, *, exposure: Any = None, trials: Any = None
+    ) -> float:
+        """R² over the labelled rows; exposure and trials as in `predict`."""
         check_is_fitted(self)
         X = self._validated(X, reset=False)
         targets, _ = self._checked_targets(y, len(X))
@@ -467,7 +506,10 @@ class FLGPRegressor(RegressorMixin, LocalResidual, LatentEstimator):
         if not known.any():
             raise ValueError("y has no labelled row to score.")
         weight = check_row_values("sample_weight", sample_weight, len(X))
-        prediction = self._map_blocks(X[known], self._point)
+        given = {"exposure": exposure, "trials": trials}
+        values = {name: check_row_values(name, column, len(X)) for name, column in given.items()}
+        own = {name: None if column is None else column[known] for name, column in values.items()}
+        prediction = self._map_blocks(X[known], self._point, self._sizes(X[known], **own))
         weight = None if weight is None else weight[known]
         return float(r2_score(targets[known], prediction, sample_weight=weight))
 

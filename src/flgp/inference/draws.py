@@ -43,9 +43,15 @@ class DrawsField:
             f += np.sqrt((1.0 - g**2) * self.prior_variance) * noise
         return f
 
-    def average(self, function: Callable[[Array], Array], rows: Rows) -> Array:
-        """E function(f) (b,)."""
-        return np.concatenate([function(self.values(part)).mean(axis=1) for part in self._parts(rows)])
+    def average(self, function: Callable[..., Array], rows: Rows, beside: Array | None = None) -> Array:
+        """E function(f) (b,); `function` also gets the values (b, 1) of `beside` (b,), if there is one."""
+        means, start = [], 0
+        for part in self._parts(rows):
+            f = self.values(part)
+            own = () if beside is None else (beside[start : start + len(f), None],)
+            means.append(function(f, *own).mean(axis=1))
+            start += len(f)
+        return np.concatenate(means)
 
     def means(self, rows: Rows) -> Array:
         """E f (b,)."""

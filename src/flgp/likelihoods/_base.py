@@ -174,15 +174,30 @@ class Likelihood(ABC):
         """Draws of y given f (one trial, unit exposure), of f's shape."""
         raise NotImplementedError(f"{type(self).__name__} does not say how to draw y: define `sample`.")
 
+    def of_size(self, size: Array) -> Likelihood:
+        """The distribution of y, for prediction, at this exposure or number of trials: whichever it uses.
+
+        Parameters
+        ----------
+        size : array that is broadcast against f
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} predicts for one trial and unit exposure only: define `of_size`."
+        )
+
     def validate(self, obs: Observations) -> None:
         """Raise a ValueError that names the offending rows if y cannot come from this likelihood."""
         missing = "Write NaN in y for rows without a label, or drop them."
         refuse(~np.isfinite(obs.y), obs, "Labels must be finite", missing)
         refuse(np.abs(obs.y) > LARGEST, obs, f"Labels must not be beyond {LARGEST}", "Change units.")
+        self.validate_known(obs, missing)
+
+    def validate_known(self, obs: Observations, remedy: str) -> None:
+        """The same for all but y, which prediction does not have."""
         for name, argument in ARGUMENTS.items():
             value = getattr(obs, name)
             bad = ~(np.isfinite(value) & (value > 0))
-            refuse(bad, obs, f"{argument} must be positive and finite", missing)
+            refuse(bad, obs, f"{argument} must be positive and finite", remedy)
             bad = (value < SMALLEST) | (value > LARGEST)
             refuse(bad, obs, f"{argument} must be between {SMALLEST} and {LARGEST}", "Change units.")
             if name != "weight" and name not in self.uses and np.any(value != 1):

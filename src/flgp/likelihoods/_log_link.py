@@ -8,6 +8,7 @@ import numpy as np
 
 from .._typing import Array
 from ._base import Likelihood, Observations
+from ._exposed import Exposed
 from ._moments import weighted_mean
 
 # exp beyond this is cut off: e^600 ≈ 4e260 leaves room for the products that follow.
@@ -52,6 +53,10 @@ class LogLink(Likelihood):
         second_moment = safe_exp(2.0 * (mean + variance))
         between = second_moment * -np.expm1(-variance)
         return linear * self.predictive_mean(mean, variance) + quadratic * second_moment + between
+
+    def of_size(self, size: Array) -> Likelihood:
+        """The distribution of y at this exposure."""
+        return Exposed(self, np.log(size))
 
     def initial_mean(self, obs: Observations) -> float:
         """log(Σ w y / Σ w exposure); counts that are all 0 are read as one half in all."""

@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import betaln
+from scipy.special import betainc, betaln
 
 from .._typing import Array
-from ._base import Derivatives, Observations, refuse
-from ._logistic import logit_derivatives, logit_kernel
+from ._base import Derivatives, Likelihood, Observations, refuse
+from ._logistic import logistic_tilted, logit_derivatives, logit_kernel
 from ._observations import refuse_fractions
 from ._proportion import Proportion
+
+# NumPy draws 64-bit counts.
+_MOST_TRIALS = 1e18
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,62 @@ class Binomial(Proportion):
         """Refuse counts that are not whole, negative, or larger than their trials."""
         super().validate(obs)
         refuse_fractions(obs.y, obs, "Binomial successes", "Give counts in y, not proportions.")
-        refuse_fractions(obs.trials, obs, "Binomial trials", "Give the number of trials of each row.")
         remedy = "Give the number of trials of each row in `trials`."
         refuse(obs.y > obs.trials, obs, "Successes must not exceed trials", remedy)
+
+    def validate_known(self, obs: Observations, remedy: str) -> None:
+        """Refuse trials that are not whole."""
+        super().validate_known(obs, remedy)
+        refuse_fractions(obs.trials, obs, "Binomial trials", "Give the number of trials of each row.")
+
+    def of_size(self, size: Array) -> Likelihood:
+        """The distribution of the successes among so many trials."""
+        return Successes(np.asarray(size, dtype=float))
+
+
+@dataclass(frozen=True, eq=False)
+class Successes(Binomial):
+    """Predictions of the successes among any number of trials, which share one f.
+
+    Parameters
+    ----------
+    trials : array that is broadcast against f
+    """
+
+    trials: Array
+
+    def conditional_mean(self, f: Array) -> Array:
+        """Trials · σ(f)."""
+        return self.trials * super().conditional_mean(f)
+
+    def conditional_variance(self, f: Array) -> Array:
+        """Trials · σ(f) σ(-f)."""
+        return self.trials * super().conditional_mean(f) * super().conditional_mean(-np.asarray(f))
+
+    def predictive_mean(self, mean: Array, variance: Array) -> Array:
+        """Trials · E[σ(f)]."""
+        return self.trials * super().predictive_mean(mean, variance)
+
+    def predictive_variance(self, mean: Array, variance: Array) -> Array:
+        """Here n E[σ(f) σ(-f)] + n² Var[σ(f)], which is the same for f and -f.
+
+        With Z = E[σ(f)] the first expectation is Z' = ∂Z/∂mean, because σ' = σ(f) σ(-f), and the variance is
+        Z - Z' - Z². The sign of the mean with the smaller Z loses fewer digits.
+        """
+        tilted = logistic_tilted(np.asarray(1.0), -np.abs(mean), variance)
+        share = np.exp(tilted.log_normalizer)
+        within = share * tilted.gradient
+        between = np.maximum(share - within - share**2, 0.0)
+        return self.trials * within + self.trials**2 * between
+
+    def cdf(self, y: Array, f: Array) -> Array:
+        """The regularised incomplete beta function I_q(trials - y, y + 1), q = σ(-f)."""
+        count = np.clip(np.floor(y), 0.0, self.trials)
+        left = np.maximum(self.trials - count, 1.0)
+        below = betainc(left, count + 1.0, super().conditional_mean(-np.asarray(f)))
+        return np.where(y >= self.trials, 1.0, np.where(y >= 0.0, below, 0.0))
+
+    def sample(self, f: Array, rng: np.random.Generator) -> Array:
+        """Counts of successes; trials that 64-bit counts cannot hold are cut off."""
+        trials = np.minimum(self.trials, _MOST_TRIALS).astype(np.int64)
+        return rng.binomial(trials, super().conditional_mean(f)).astype(float)

@@ -38,6 +38,7 @@ def write_report(
     notes: Sequence[str] = (),
     max_points: int = 100_000,
     random_state: int = 0,
+    **sizes: Any,
 ) -> None:
     """Write a report about a fitted model as one HTML file that opens offline.
 
@@ -58,6 +59,8 @@ def write_report(
         Of more points a random sample is shown, and the report says so.
     random_state : int
         Seed of that sample.
+    sizes : exposure or trials (n,) of the rows, as `predict` takes them
+        For the calibration and residual plots, so only those of labelled rows count. The view is for 1.
     """
     check_is_fitted(model)
     X = np.ascontiguousarray(model._validated(X, reset=False), dtype=float)
@@ -70,7 +73,9 @@ def write_report(
         said.append(f"The view shows {len(rows):,} of the {len(X):,} points, chosen at random.")
     label = codes(model, y, known)[rows] if known.any() else None
     data = viewer_data(model, X[rows], label, rows, names, target)
-    charts = [_evidence(model), *_quality(model, X, y, known)]
+    if sizes:
+        data["names"]["prediction"] += f" ({next(iter(sizes))} 1)"
+    charts = [_evidence(model), *_quality(model, X, y, known, sizes)]
     text = Template(_resource("page.html")).substitute(
         title=escape(title),
         subtitle=escape(f"{type(model).__name__} of {target} on {len(X):,} points"),
@@ -128,7 +133,7 @@ def _evidence(model: Any) -> str:
     return _card("Evidence against diffusion time", chart, "The dashed line is the learned time.")
 
 
-def _quality(model: Any, X: Array, y: Any, known: BoolArray) -> list[str]:
+def _quality(model: Any, X: Array, y: Any, known: BoolArray, sizes: dict[str, Any]) -> list[str]:
     """Reliability and residuals over the labelled rows."""
     number = codes(model, y, known) if known.any() else np.empty(0)
     rows = np.flatnonzero(np.isfinite(number))
@@ -138,7 +143,7 @@ def _quality(model: Any, X: Array, y: Any, known: BoolArray) -> list[str]:
     if _fitted_on(model, number[rows]):
         caution = "The model was fitted on these very labels, which flatters it."
     truth = model.classes_[number[rows].astype(int)] if is_classifier(model) else number[rows]
-    found = views.calibration(model, X[rows], truth)
+    found = views.calibration(model, X[rows], truth, **_taken(sizes, rows))
     what = ("probability of the predicted class", "share that was right")
     if not is_classifier(model):
         what = ("probability of the interval", "share of labels inside")
@@ -149,17 +154,21 @@ def _quality(model: Any, X: Array, y: Any, known: BoolArray) -> list[str]:
     text = f"{len(rows):,} labelled rows. {caution}"
     cards = [_card("Reliability", chart, text)]
     shown = rows if len(rows) <= _RESIDUALS else rows[np.linspace(0, len(rows) - 1, _RESIDUALS).astype(int)]
-    return [*cards, _residuals(model, X[shown], number[shown], caution)]
+    return [*cards, _residuals(model, X[shown], number[shown], caution, _taken(sizes, shown))]
 
 
-def _residuals(model: Any, X: Array, number: Array, caution: str) -> str:
+def _taken(sizes: dict[str, Any], rows: IntArray) -> dict[str, Any]:
+    return {name: np.asarray(values)[rows] for name, values in sizes.items()}
+
+
+def _residuals(model: Any, X: Array, number: Array, caution: str, sizes: dict[str, Array]) -> str:
     if is_classifier(model):
         p = model.predict_proba(X)[np.arange(len(X)), number.astype(int)]
         right = Chart((0.0, 1.0), (0.0, 1.0), "share of the labelled rows", "probability of the true class")
         right.line(np.linspace(0, 1, len(p)), np.sort(p))
         right.line(np.array([0.0, 1.0]), np.array([0.5, 0.5]), "guide")
         return _card("Probability given to the truth", right, caution)
-    mean, std = model.predict(X, return_std=True)
+    mean, std = model.predict(X, return_std=True, **sizes)
     z = (number - mean) / np.maximum(std, np.finfo(float).tiny)
     z = np.clip(z, -6, 6)
     chart = Chart(

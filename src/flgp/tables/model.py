@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from .._typing import Array
+from .._typing import Array, BoolArray
 from ..estimators import FLGPClassifier, FLGPRegressor
 from .errors import TableError
 from .schema import Schema
@@ -40,10 +40,14 @@ class TableModel:
         schema : Schema
         about : columns that tell about the labels, by the argument of `fit`: sample_weight, exposure, trials
         """
+        schema = replace(schema, about={} if about is None else dict(about))
         assert schema.target is not None
         X = schema.matrix(frame)
-        pairs = ({} if about is None else about).items()
-        known = {argument: _positive(frame, column, schema.target) for argument, column in pairs}
+        labeled = frame[schema.target].notna().to_numpy()
+        known = {
+            argument: _positive(frame, column, labeled, "labelled row(s)")
+            for argument, column in schema.about.items()
+        }
         if isinstance(estimator, FLGPClassifier):
             if unused := set(known) - {"sample_weight"}:
                 raise TableError(
@@ -53,7 +57,39 @@ class TableModel:
             return cls(estimator.fit(X, labels(frame[schema.target]), **known), schema)
         return cls(estimator.fit(X, numbers(frame[schema.target], schema.target), **known), schema)
 
-    def predict(self, frame: Any, coverage: float = 0.95, notes: list[str] | None = None) -> Any:
+    def sizes(
+        self, frame: Any, columns: Mapping[str, str | None] | None = None, needed: BoolArray | None = None
+    ) -> dict[str, Any]:
+        """Exposures or trials of the rows of a table, as the estimator's `predict` takes them.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+        columns : for "exposure" and "trials" the name of the column, or a number for all rows
+            Default: the columns of the fit.
+        needed : mask of shape (n,)
+            Rows in which they must be positive. Default: all.
+        """
+        uses = getattr(getattr(self.estimator, "likelihood_", None), "uses", ())
+        given = {argument: column for argument, column in (columns or {}).items() if column is not None}
+        if unused := set(given) - set(uses):
+            raise TableError(f"The model has no use for --{sorted(unused)[0]}. Leave it out.")
+        needed = np.ones(len(frame), dtype=bool) if needed is None else needed
+        result: dict[str, Any] = {}
+        for argument, column in {**self.schema.about, **given}.items():
+            if argument in uses and column in frame.columns:
+                result[argument] = _positive(frame, column, needed, "row(s)", f", or give --{argument} 1")
+            elif argument in uses:
+                result[argument] = np.full(len(frame), _number(column, argument))
+        return result
+
+    def predict(
+        self,
+        frame: Any,
+        coverage: float = 0.95,
+        notes: list[str] | None = None,
+        columns: Mapping[str, str | None] | None = None,
+    ) -> Any:
         """Predictions for the rows of a table.
 
         Parameters
@@ -63,6 +99,8 @@ class TableModel:
             Of the interval, for regression.
         notes : list, optional
             Receives what is odd about the table.
+        columns : for "exposure" and "trials" the name of the column, or a number for all rows
+            Default: the columns of the fit.
 
         Returns
         -------
@@ -73,17 +111,18 @@ class TableModel:
         import pandas
 
         X = self.schema.matrix(frame, notes)
+        sizes = self.sizes(frame, columns)
         distance = self.estimator.distance_to_anchors(X)
         if isinstance(self.estimator, FLGPRegressor):
-            mean, std = self.estimator.predict(X, return_std=True)
-            ends = self.estimator.predict_interval(X, coverage)
-            columns = {"prediction": mean, "std": std, "lower": ends[:, 0], "upper": ends[:, 1]}
+            mean, std = self.estimator.predict(X, return_std=True, **sizes)
+            ends = self.estimator.predict_interval(X, coverage, **sizes)
+            found = {"prediction": mean, "std": std, "lower": ends[:, 0], "upper": ends[:, 1]}
         else:
             probability = self.estimator.predict_proba(X)
             classes = self.estimator.classes_
-            columns = {"prediction": classes[probability.argmax(axis=1)]}
-            columns.update({f"probability_{k}": probability[:, i] for i, k in enumerate(classes)})
-        return pandas.DataFrame({**columns, "distance": distance}, index=frame.index)
+            found = {"prediction": classes[probability.argmax(axis=1)]}
+            found.update({f"probability_{k}": probability[:, i] for i, k in enumerate(classes)})
+        return pandas.DataFrame({**found, "distance": distance}, index=frame.index)
 
 
 def labels(values: Any) -> Array:
@@ -106,17 +145,29 @@ def labels(values: Any) -> Array:
     return result
 
 
-def _positive(frame: Any, column: str, target: str) -> Array:
-    """A column that tells about the labels: positive where there is one."""
+def _positive(frame: Any, column: str, needed: BoolArray, rows: str, remedy: str = "") -> Array:
+    """A column that tells about the labels: positive where it is needed, (n,)."""
     import pandas
 
     values = np.asarray(pandas.to_numeric(frame[column], errors="coerce"), dtype=float)
-    bad = int((~(values > 0) & frame[target].notna().to_numpy()).sum())
+    bad = int((~(values > 0) & needed).sum())
     if bad:
-        raise TableError(
-            f"Column {column!r} is missing or not positive in {bad} labelled row(s). Correct it."
-        )
+        raise TableError(f"Column {column!r} is missing or not positive in {bad} {rows}. Correct it{remedy}.")
     return values
+
+
+def _number(text: str, argument: str) -> float:
+    """An exposure, or a number of trials, that stands for all rows."""
+    try:
+        value = float(text)
+    except ValueError as error:
+        raise TableError(
+            f"The table lacks the column {text!r} with the {argument}. Add it, name another by "
+            f"--{argument} COLUMN, or give --{argument} 1 to predict for 1."
+        ) from error
+    if not 0 < value < np.inf:
+        raise TableError(f"--{argument} {text} is not positive. Give a positive number, or a column.")
+    return value
 
 
 def numbers(values: Any, name: str) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,8 @@ class Schema:
     target: str | None
     scaling: str
     notes: list[str]  # what the user should know about how the table was read
+    # Columns that tell about the labels, by the argument of `fit`: sample_weight, exposure, trials.
+    about: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(
