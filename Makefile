@@ -21,7 +21,7 @@ fuzz: $(VENV)/.installed
 	FLGP_FUZZ_CASES=10000 $(BIN)/python -m pytest tests/fuzz
 
 # Branch coverage of the core, from the points to the estimators; less than 95 % fails.
-CORE := graph spectrum kernels feature_map likelihoods inference residual estimators blocks sources
+CORE := graph intrinsic_dimension eigensolvers spectrum kernels feature_map likelihoods inference residual estimators blocks sources
 comma := ,
 empty :=
 space := $(empty) $(empty)

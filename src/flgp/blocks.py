@@ -42,9 +42,6 @@ class Blocks(Generic[T]):
         self.n_threads = n_threads
         self.starts = [0] * len(self._makers) if starts is None else list(starts)
 
-    def __len__(self) -> int:
-        return len(self._makers)
-
     def map(self, function: Callable[[T], R], keep: bool = True) -> Blocks[R]:
         """Apply `function` to every block: now and kept in memory, or again at every later pass."""
         if not keep:

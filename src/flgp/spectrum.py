@@ -41,10 +41,6 @@ class Spectrum:
         """Number of connected components of the graph."""
         return int(self.components.max()) + 1
 
-    def features(self, index: IntArray, z: Array) -> Array:
-        """φ of rows given by their neighbours: `index` (b, r), `z` (b, r) → (b, M)."""
-        return np.einsum("br,brm->bm", z, self.lift[index])
-
 
 def fit_spectrum(gram: sparse.csr_array, n_rows: int, n_eigenpairs: int, n_threads: int = 1) -> Spectrum:
     """The leading eigenpairs of the graph with Gram matrix ZᵀZ (s, s).

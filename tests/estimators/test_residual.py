@@ -8,6 +8,7 @@ from scipy.stats import multivariate_normal
 
 from flgp import FLGPRegressor
 from flgp.datasets import folded_sheet, spiral
+from flgp.residual.inference import JointInference
 from flgp.residual.learning import search_rows
 
 
@@ -207,6 +208,38 @@ def test_the_search_looks_at_neighborhoods():
     nearest = cKDTree(points[rows]).query(points[rows], 2)[0][:, 1]
     of_all = cKDTree(points).query(points[rows], 2)[0][:, 1]
     assert np.median(nearest) < 1.3 * np.median(of_all)
+
+
+def test_a_search_on_some_labels_ends_where_one_on_all_does(monkeypatch):
+    X, _, target = square(m=160)
+    whole = model(residual_kernel="auto").fit(X, target)
+    taken, plain = [], JointInference.take
+
+    def take(self, rows):
+        taken.append(len(rows))
+        return plain(self, rows)
+
+    monkeypatch.setattr("flgp.residual.learning._SEARCH_LABELS", 80)
+    monkeypatch.setattr("flgp.residual.learning._CLUSTER", 20)
+    monkeypatch.setattr(JointInference, "take", take)
+    found = model(residual_kernel="auto").fit(X, target)
+    assert taken == [80]
+    values = found.log_marginal_likelihood_value_, whole.log_marginal_likelihood_value_
+    assert values[0] == pytest.approx(values[1], abs=1.0)
+    assert np.corrcoef(found.predict(X), whole.predict(X))[0, 1] > 0.99
+
+
+def test_a_part_of_the_labels_has_the_dense_evidence_of_these():
+    X, y, target = square(m=50)
+    fitted = model(residual_kernel="matern32", n_residual_neighbors=50, mean="zero").fit(X, target)
+    head, rows = fitted._heads_[0], np.arange(3, 50, 2)
+    local = head.fit.likelihood.local
+    d = head.evidence.weights(head.fit.values)
+    found = head.evidence.inference.take(rows).evaluate(d, head.fit.likelihood)
+    K = fitted.covariance(X[rows]) + local.covariance(cdist(X[rows], X[rows]))
+    noisy = K + fitted.noise_variance_ * np.eye(len(rows))
+    expected = multivariate_normal(np.zeros(len(rows)), noisy).logpdf(y[rows])
+    assert found.log_evidence == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("m", [1, 2, 5])

@@ -48,10 +48,16 @@ def test_all_neighbors_give_the_dense_approximation(likelihood):
     exposure = np.random.default_rng(1).uniform(0.5, 2.0, len(X))
     fitted = model(likelihood=likelihood, n_residual_neighbors=70).fit(X, target, exposure=exposure)
     obs = Observations.of(y[:70], exposure=exposure[:70])
+    some = np.arange(5, 70, 3)
+    head = fitted._heads_[0]
+    part = head.evidence.inference.take(some)
+    found = part.evaluate(head.evidence.weights(head.fit.values), head.fit.likelihood).log_evidence
     K = prior_covariance(fitted, X[:110], likelihood.latent_scale(obs) ** 2)
     offset = likelihood.initial_mean(obs)
     evidence, dual, W = dense_laplace(fitted.likelihood_, obs, K[:70, :70], offset)
     assert fitted.log_marginal_likelihood_value_ == pytest.approx(evidence, abs=1e-5)
+    of_some = dense_laplace(fitted.likelihood_, obs.take(some), K[np.ix_(some, some)], offset)[0]
+    assert found == pytest.approx(of_some, abs=1e-5)
     expected = offset + K[70:, :70] @ dual
     covariance = K[70:, 70:] - K[70:, :70] @ np.linalg.solve(K[:70, :70] + np.diag(1 / W), K[:70, 70:])
     new = X[70:110]

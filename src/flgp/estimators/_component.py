@@ -97,6 +97,12 @@ class Component:
         return mean[None], np.sqrt(variance)[None]
 
 
+def in_any_order(parts: Sequence[Array], rng: np.random.Generator) -> Array:
+    """Draws (b, …) of all components side by side, shuffled: the first few are draws of the mixture too."""
+    draws = np.concatenate(parts, axis=1)
+    return draws if len(parts) == 1 else draws[:, rng.permutation(draws.shape[1])]
+
+
 def gaussian_component(feature_map: FeatureMap, head: Head, weight: float = 1.0) -> Component:
     """The Gaussian posterior of a head with one latent function."""
     fit, task = head.fit, head.task

@@ -30,6 +30,7 @@ from ._base import HeatKernelEstimator, labeled_rows, scalar_or_array
 from ._component import (
     Component,
     gaussian_component,
+    in_any_order,
     integrated_components,
     sampled_component,
     weighted_points,
@@ -289,14 +290,13 @@ class LatentEstimator(HeatKernelEstimator):
         check_is_fitted(self)
         rows = self.feature_map_.rows(self._validated(X, reset=False))
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
-        draws = [self._draw(i, rows, n_samples, rng, prior) for i in range(len(self._mixtures_))]
-        return self._columns(draws)
+        draws = [self._draws(mixture, rows, n_samples, rng, prior) for mixture in self._mixtures_]
+        return self._columns([in_any_order([f for _, f in parts], rng) for parts in draws])
 
-    def _draw(
-        self, output: int, rows: Rows, n_samples: int, rng: np.random.Generator, prior: bool = False
-    ) -> Array:
-        """Draws of one latent function, (b, n_samples)."""
-        mixture = self._mixtures_[output]
+    def _draws(
+        self, mixture: list[Component], rows: Rows, n_samples: int, rng: np.random.Generator, prior: bool
+    ) -> list[tuple[Component, Array]]:
+        """Draws of one latent function, n_samples in all: each component with its own, (b, its share)."""
         weights = np.array([part.weight for part in mixture])
         counts = rng.multinomial(n_samples, weights / weights.sum())
         parts = []
@@ -304,8 +304,8 @@ class LatentEstimator(HeatKernelEstimator):
             field: Any = part.field
             if prior:
                 field = field.prior(self.feature_map_.spectrum.lift, part.prior_weights)
-            parts.append(field.draws(rows, int(count), rng))
-        return np.concatenate(parts, axis=1)
+            parts.append((part, field.draws(rows, int(count), rng)))
+        return parts
 
     @staticmethod
     def _columns(values: Sequence[Array]) -> Array:

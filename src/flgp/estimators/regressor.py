@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
 from ..feature_map import Rows
+from ..inference.draws import DrawsField
 from ..inference.learning import Kept, Task
 from ..inference.priors import Prior
 from ..inference.quantile import predictive_quantile
@@ -22,6 +23,7 @@ from ..likelihoods import Gaussian, Likelihood, Observations, get_likelihood
 from ..residual.likelihood import of_labels
 from ..sources import local_labels
 from ._base import labeled_rows, scalar_or_array
+from ._component import in_any_order
 from ._docs import documented
 from ._labels import Labels
 from ._latent import Component, LatentEstimator
@@ -407,6 +409,7 @@ class FLGPRegressor(RegressorMixin, LocalResidual, LatentEstimator):
             mean = sum(part.weight * part.field.means(rows) for part in mixture)
             joint = np.zeros((len(X), len(X)))
             for part in mixture:
+                assert not isinstance(part.field, DrawsField)  # nobody samples a Gaussian
                 gap = part.field.means(rows) - mean
                 noise = part.likelihood.noise_variance
                 joint += part.weight * (part.field.covariances(rows) + np.outer(gap, gap))
@@ -489,10 +492,12 @@ class FLGPRegressor(RegressorMixin, LocalResidual, LatentEstimator):
         X = self._validated(X, reset=False)
         rows, size = self.feature_map_.rows(X), self._sizes(X, exposure, trials)
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
+        size = None if size is None else size[:, None]
         draws = []
-        for output, mixture in enumerate(self._mixtures_):
-            f = self._draw(output, rows, n_samples, rng, prior)
-            draws.append(mixture[0].given(None if size is None else size[:, None]).sample(f, rng))
+        for mixture in self._mixtures_:
+            # Each component has its own noise, or whatever parameters the likelihood has.
+            parts = self._draws(mixture, rows, n_samples, rng, prior)
+            draws.append(in_any_order([part.given(size).sample(f, rng) for part, f in parts], rng))
         return draws[0] if self._n_outputs_ == 0 else np.stack(draws, axis=1)
 
     def score(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
@@ -53,10 +53,6 @@ class NeighborGraph:
     def find(self, X: Array) -> NeighborBlock:
         """Neighbours of any points (b, p)."""
         return find_neighbors(X, self.search, self.n_neighbors, self.local)
-
-    def weighed_uniformly(self) -> NeighborGraph:
-        """The same with n_j = 1 for every anchor."""
-        return replace(self, sizes=np.ones(len(self.anchors)))
 
 
 @dataclass(frozen=True)

@@ -61,10 +61,6 @@ class DrawsField:
         """Var f (b,)."""
         return np.concatenate([self.values(part).var(axis=1) for part in self._parts(rows)])
 
-    def covariances(self, rows: Rows) -> Array:
-        """Joint covariance of f at the rows, (b, b)."""
-        return np.atleast_2d(np.cov(self.values(rows)))
-
     def quantiles(self, rows: Rows) -> Array:
         """Values (N_QUANTILES, b) with equal shares of the draws between them."""
         levels = (np.arange(N_QUANTILES) + 0.5) / N_QUANTILES

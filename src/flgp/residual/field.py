@@ -54,10 +54,6 @@ class JointField:
             mean[part] += kriging.matrix(len(self.posterior.points)) @ self.posterior.residual
         return mean
 
-    def variances(self, rows: Rows) -> Array:
-        """Var f (b,)."""
-        return self.parts(rows).variance
-
     def covariances(self, rows: Rows) -> Array:
         """Joint covariance of f at the rows, (b, b)."""
         points = self._points(rows)
