@@ -37,7 +37,7 @@ LOWEST := .venv-lowest
 $(LOWEST)/.installed: pyproject.toml .ci/lowest.py
 	$(OLDEST) -m venv $(LOWEST)
 	$(LOWEST)/bin/python .ci/lowest.py > $(LOWEST)/lowest.txt
-	$(LOWEST)/bin/python -m pip install --quiet -r $(LOWEST)/lowest.txt "pytest>=8.2" --editable .
+	$(LOWEST)/bin/python -m pip install --quiet -r $(LOWEST)/lowest.txt "pytest>=8.2" "hypothesis>=6.100" --editable .
 	touch $@
 
 test-lowest: $(LOWEST)/.installed
