@@ -15,10 +15,10 @@ from .eigensolvers import leading_eigenpairs
 
 # The lift divides by σ: smaller ones carry no signal and would only amplify rounding.
 _SMALLEST_SIGMA = 1e-4
-# Up to this size one BLAS thread is as fast as two, and cannot be slowed down by a busy machine.
-_ONE_THREAD_SIZE = 1000
 # Entries of the normalised Gram matrix below this do not connect two anchors.
 _EDGE = 1e-13
+# Components up to this size are solved sooner than a thread starts.
+_TINY_COMPONENT = 300
 # A component's prior variance is a²·n/n_c. One with this many times the usual value holds so few
 # points that the value is an artefact; its features are scaled down to the limit.
 _MAX_RELATIVE_VARIANCE = 10.0
@@ -64,14 +64,14 @@ def fit_spectrum(gram: sparse.csr_array, n_rows: int, n_eigenpairs: int, n_threa
     def solve(span: tuple[int, int]) -> tuple[Array, Array, IntArray]:
         members = order[slice(*span)]
         block = normalized[members][:, members] if n_components > 1 else normalized
-        own_threads = n_threads if n_components == 1 and len(members) > _ONE_THREAD_SIZE else 1
+        own_threads = n_threads if n_components == 1 else 1
         return *_solved(block, wanted, _trivial_vector(mass[members]), own_threads), members
 
-    # Several components, or small problems, are fastest on one BLAS thread each, side by side; a large
-    # one may use them all.
+    # Several components are fastest on one thread each, side by side unless they are tiny.
     spans = list(pairwise(bounds.tolist()))
     if n_components > 1:
-        pieces = list(thread_map(solve, spans, min(n_threads, n_components)))
+        side_by_side = n_threads if np.diff(bounds).max() > _TINY_COMPONENT else 1
+        pieces = list(thread_map(solve, spans, min(side_by_side, n_components)))
     else:
         pieces = [solve(span) for span in spans]
 

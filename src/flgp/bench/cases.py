@@ -113,7 +113,7 @@ CASES = {
                 "graphlearning-poisson",
                 "r-flgp-lk",
             ),
-            {"n_anchors": 3000, "n_neighbors": 3, "n_eigenpairs": 200},
+            {"n_anchors": 1500, "n_neighbors": 3, "n_eigenpairs": 100},
             _SLOW,
         ),
         Case(

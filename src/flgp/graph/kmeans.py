@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
 
 from .._threads import thread_map
 from .._typing import Array, IntArray
+from .lloyd import cluster_means, plain_lloyd
 from .neighbors import MAX_TREE_COLUMNS, NeighborSearch
 
 # Each seeding round multiplies the number of centres by this: few rounds, and D² stays up to date.
 _SEEDING_GROWTH = 1.5
-# Lloyd stops when the inertia falls by less than this (relative): roughly, to convergence, in many columns.
-_ROUGH, _FINE, _PLAIN = 1e-2, 1e-3, 1e-4
-# Share of the centres that the first relocation moves; halved when a move does not pay.
-_RELOCATED = 0.1
-_ROWS_PER_TASK = 8_192
-_TILE_ENTRIES = 1_000_000
+# Lloyd stops when the inertia falls by less than this (relative): roughly, to convergence.
+_ROUGH, _FINE = 1e-2, 1e-3
+# Points for each centre that seeding and relocation look at.
+_ROUGH_POINTS = 8
+# Share of the centres that the first relocation moves; halved when a move does not pay, down to the last.
+_RELOCATED, _LAST_RELOCATED = 0.1, 0.02
+# Few points are not worth a thread.
+_ROWS_PER_TASK, _FEW_POINTS = 2_048, 8_192
 
 
 def kmeans(
@@ -41,14 +43,17 @@ def kmeans(
     """
     points = np.ascontiguousarray(points)
     if points.shape[1] > MAX_TREE_COLUMNS:
-        return _plain_lloyd(points, n_clusters, rng, 20 if max_iter is None else max_iter, n_threads)
+        return plain_lloyd(points, n_clusters, rng, 20 if max_iter is None else max_iter, n_threads)
     max_iter = 100 if max_iter is None else max_iter
-    centers = _seed(points, n_clusters, rng, n_threads)
-    centers, inertia, used = _lloyd(points, centers, _ROUGH, max_iter, n_threads)
+    # A few points for each centre tell where centres are missing; all of them tell where exactly.
+    count = min(len(points), _ROUGH_POINTS * n_clusters)
+    sample = points[np.sort(rng.choice(len(points), count, replace=False))]
+    centers = _seed(sample, n_clusters, rng, n_threads)
+    centers, inertia, used = _lloyd(sample, centers, _ROUGH, max_iter, n_threads)
     moved = int(_RELOCATED * len(centers))
-    while moved > 0 and used < max_iter:
-        proposal = _relocate(points, centers, moved, n_threads)
-        proposal, lower, spent = _lloyd(points, proposal, _ROUGH, max_iter - used, n_threads)
+    while moved > _LAST_RELOCATED * len(centers) and used < max_iter:
+        proposal = _relocate(sample, centers, moved, n_threads)
+        proposal, lower, spent = _lloyd(sample, proposal, _ROUGH, max_iter - used, n_threads)
         used += spent + 1
         if lower < inertia * (1.0 - _FINE):
             centers, inertia = proposal, lower
@@ -56,47 +61,6 @@ def kmeans(
             moved //= 2
     centers, _, _ = _lloyd(points, centers, _FINE, max(max_iter - used, 1), n_threads)
     return centers
-
-
-def _plain_lloyd(
-    points: Array, n_clusters: int, rng: np.random.Generator, max_iter: int, n_threads: int
-) -> Array:
-    """Randomly seeded Lloyd in single precision, by matrix products."""
-    center = points.mean(axis=0, dtype=np.float64)
-    # In units of their size, because squares in single precision overflow at 1e19.
-    unit = (
-        float(max(np.abs(points.max(axis=0) - center).max(), np.abs(points.min(axis=0) - center).max()))
-        or 1.0
-    )
-    data = ((points - center) / unit).astype(np.float32)
-    norms = np.einsum("ij,ij->i", data, data)
-    distinct = np.unique(data[rng.permutation(len(data))[:n_clusters]], axis=0)
-    centers: Array = distinct.astype(np.float64)
-    previous = np.inf
-    for _ in range(max_iter):
-        label, score = _nearest_by_products(data, centers.astype(np.float32), n_threads)
-        sqdist = norms + 2.0 * score
-        inertia = float(sqdist.sum(dtype=np.float64))
-        centers = _means(data, label, sqdist, len(centers))
-        if inertia >= previous * (1.0 - _PLAIN):
-            break
-        previous = inertia
-    return centers * unit + center
-
-
-def _nearest_by_products(data: Array, centers: Array, n_threads: int) -> tuple[IntArray, Array]:
-    """Nearest centre of every row, and ½|c|² - x·c there; tiles stay in cache."""
-    half = 0.5 * np.einsum("ij,ij->i", centers, centers)
-    across = np.ascontiguousarray(centers.T)
-    rows = max(16, _TILE_ENTRIES // len(centers))
-
-    def tile(start: int) -> tuple[IntArray, Array]:
-        score = half - data[start : start + rows] @ across
-        label = score.argmin(axis=1)
-        return label, score[np.arange(len(label)), label]
-
-    parts = list(thread_map(tile, range(0, len(data), rows), n_threads))
-    return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
 
 
 def _seed(points: Array, n_clusters: int, rng: np.random.Generator, n_threads: int) -> Array:
@@ -126,7 +90,7 @@ def _lloyd(
         used += 1
         label, sqdist = _assign(points, centers, 1, n_threads)
         inertia = float(sqdist.sum())
-        centers = _means(points, label[:, 0], sqdist[:, 0], len(centers))
+        centers = cluster_means(points, label[:, 0], sqdist[:, 0], len(centers))
         if inertia >= previous * (1.0 - tol):
             break
         previous = inertia
@@ -136,23 +100,11 @@ def _lloyd(
 def _assign(points: Array, centers: Array, k: int, n_threads: int) -> tuple[IntArray, Array]:
     """The k nearest centres of every point and the squared distances, each (n, k)."""
     search = NeighborSearch(centers)
+    if len(points) <= _FEW_POINTS:
+        return search(points, k)
     starts = range(0, len(points), _ROWS_PER_TASK)
     parts = list(thread_map(lambda i: search(points[i : i + _ROWS_PER_TASK], k), starts, n_threads))
     return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
-
-
-def _means(points: Array, label: IntArray, sqdist: Array, n_clusters: int) -> Array:
-    """Means of the clusters; an empty cluster moves to one of the points farthest from its centre."""
-    counts = np.bincount(label, minlength=n_clusters)
-    members = sparse.csr_array(
-        (np.ones(len(label)), (label, np.arange(len(label)))), shape=(n_clusters, len(label))
-    )
-    centers = np.asarray(members @ points, dtype=np.float64) / np.maximum(counts, 1)[:, None]
-    empty = np.flatnonzero(counts == 0)
-    if len(empty):
-        farthest = np.argsort(sqdist, kind="stable")[::-1][: len(empty)]
-        centers[empty[: len(farthest)]] = points[farthest]
-    return centers
 
 
 def _relocate(points: Array, centers: Array, count: int, n_threads: int) -> Array:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 from scipy import linalg
-from scipy.linalg.blas import dsyrk, dtrsm
+from scipy.linalg.blas import dtrsm
 
 from .._typing import Array
 from .posterior import WeightPosterior, safe_cholesky
@@ -95,7 +95,8 @@ class PrimalSolver:
 
     def _cholesky(self, tau: Array) -> Array:
         scaled = self.A * np.sqrt(tau)[:, None]
-        return _cholesky_of_one_plus(dsyrk(1.0, scaled.T, lower=1))
+        # NumPy sees that this is symmetric, and lets other threads run, which SciPy's own call does not.
+        return _cholesky_of_one_plus((scaled.T @ scaled).T)
 
 
 class DualSolver:
@@ -104,8 +105,7 @@ class DualSolver:
     def __init__(self, features: Array, d: Array) -> None:
         self.root = np.sqrt(d)
         self.A = features * self.root
-        lower = dsyrk(1.0, self.A.T, trans=1, lower=1)
-        self.K = np.tril(lower) + np.tril(lower, -1).T
+        self.K = self.A @ self.A.T
         self.prior_variance = np.diag(self.K).copy()
         self.smallest = _SMALLEST_SHARE * self.prior_variance + 1e-300
 
@@ -145,7 +145,7 @@ def shrunk_factor(half: Array) -> Array:
 
 def _cholesky_of_one_plus(matrix: Array) -> Array:
     """Lower Cholesky factor of I + matrix, of which the lower triangle is read; the matrix is used up."""
-    matrix[np.diag_indices_from(matrix)] += 1.0
+    np.einsum("ii->i", matrix)[:] += 1.0  # a view of the diagonal
     return safe_cholesky(matrix)
 
 

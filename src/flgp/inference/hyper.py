@@ -160,8 +160,11 @@ def maximize(evidence: Evidence, starts: Sequence[Array], alternatives: int = 1)
         bounds = space.log_bounds()
         inside = [np.clip(start, *np.transpose(bounds)) for start in starts]
         if len(inside) > 1:
-            values = [evidence.log_posterior(theta, rough=True)[0] for theta in inside]
-            groups = np.reshape(values, (-1, alternatives))
+            groups = np.empty((len(inside) // alternatives, alternatives))
+            for j in range(alternatives):
+                # Along t and back: each evaluation begins at its neighbour's state.
+                for i in range(len(groups))[:: -1 if j % 2 else 1]:
+                    groups[i, j] = evidence.log_posterior(inside[i * alternatives + j], rough=True)[0]
             inside = [inside[i * alternatives + j] for i, j in enumerate(groups.argmax(axis=1))]
             values = groups.max(axis=1).tolist()
             ends = [_climb(evidence, inside[i], bounds, rough=True) for i in _peaks(values)]

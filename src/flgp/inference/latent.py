@@ -63,11 +63,12 @@ class LatentField:
         """Var f (b,)."""
         g = rows.closeness
         if self.covariance is None or rows.z.shape[1] > self.factor.shape[1]:
-            spread = g[:, None] * rows.combine(self.factor) + self.constant_factor
-            within = np.einsum("bk,bk->b", spread, spread)
+            at_rows = rows.combine(self.factor)
+            quadratic = np.einsum("bk,bk->b", at_rows, at_rows)
         else:
-            constant = float(self.constant_factor @ self.constant_factor)
-            within = g**2 * rows.quadratic(self.covariance) + 2 * g * rows.combine(self.cross) + constant
+            quadratic = rows.quadratic(self.covariance)
+        constant = float(self.constant_factor @ self.constant_factor)
+        within = g**2 * quadratic + 2 * g * rows.combine(self.cross) + constant
         return np.maximum(within, 0.0) + (1.0 - g**2) * self.prior_variance
 
     def covariances(self, rows: Rows) -> Array:

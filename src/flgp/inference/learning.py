@@ -38,6 +38,8 @@ BANDWIDTH_GRID = np.geomspace(0.1, 10.0, 20)
 _REFINEMENTS = 3
 # Rows that the search for the bandwidth looks at; the final graph uses all.
 _SEARCH_ROWS = 131_072
+# m·M² from which heads are learned side by side.
+_THREADED_SIZE = 5e7
 
 
 @dataclass(frozen=True)
@@ -174,7 +176,9 @@ def learn_at(
         task, start = item
         return fit_task(task, features[task.rows], feature_map.eigenvalues, settings, start)
 
-    heads = list(thread_map(fit_head, zip(tasks, starts, strict=True), settings.n_threads))
+    # Small matrices leave threads nothing but each other to wait for.
+    n_threads = settings.n_threads if len(features) * features.shape[1] ** 2 > _THREADED_SIZE else 1
+    heads = list(thread_map(fit_head, zip(tasks, starts, strict=True), n_threads))
     return Learned(feature_map, heads, [])
 
 
