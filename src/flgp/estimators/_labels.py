@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array, IntArray
+from ..sources import local_labels
 
 
 @dataclass(frozen=True)
@@ -62,3 +63,24 @@ def _same_kind(old: Array, new: Array) -> Array:
         if (same == new).all():
             new = same
     return np.concatenate([old, new])
+
+
+def checked_targets(y: Any, n: int) -> tuple[Array, bool]:
+    """Targets (n, k), with NaN where unlabelled, and whether y had no second axis."""
+    if y is None:
+        raise ValueError(
+            "FLGPRegressor requires y to be passed, but the target y is None. Mark unlabelled rows by NaN."
+        )
+    try:
+        targets = np.asarray(local_labels(y, None), dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError("y must be numbers, with NaN where a row is unlabelled.") from error
+    if targets.ndim not in (1, 2):
+        raise ValueError(f"y has shape {targets.shape}. Give (n,) or (n, k).")
+    one_column = targets.ndim == 1
+    targets = targets[:, None] if one_column else targets
+    if len(targets) != n:
+        raise ValueError(f"y has {len(targets)} rows but X has {n}. Give one target a row, NaN if unknown.")
+    if np.isinf(targets).any():
+        raise ValueError("y contains infinity. Use NaN for unlabelled rows.")
+    return targets, one_column
