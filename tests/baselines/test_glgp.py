@@ -119,6 +119,15 @@ def test_bandwidth_is_searched_on_the_grid_of_the_paper():
     assert model.bandwidth_ == pytest.approx(best)
 
 
+def test_rows_of_a_file_give_what_an_array_gives(cloud, tmp_path):
+    labels = np.where(np.arange(len(cloud)) < 40, (cloud[:, 0] > 0).astype(int), -1)
+    np.save(tmp_path / "rows.npy", cloud)
+    options = {"n_landmarks": 60, "n_eigenpairs": 20, "bandwidth": 0.2, "random_state": 0}
+    held = GLGPClassifier(**options).fit(cloud, labels)
+    filed = GLGPClassifier(**options).fit(np.load(tmp_path / "rows.npy", mmap_mode="r"), labels)
+    np.testing.assert_allclose(filed.predict_proba(cloud), held.predict_proba(cloud), atol=1e-8)
+
+
 def test_clone_keeps_parameters_and_bad_ones_are_refused(cloud):
     model = clone(GLGPRegressor(n_landmarks=10, n_neighbors=4, mean="zero"))
     assert (model.n_landmarks, model.n_neighbors, model.mean) == (10, 4, "zero")

@@ -9,6 +9,7 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
+from scipy.linalg.blas import dtrsm
 from scipy.spatial.distance import pdist
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -17,9 +18,12 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel, WhiteK
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._threads import thread_count
 from .._typing import Array
 from ..blocks import row_blocks
 from ..estimators._validation import check_count, check_positive, is_missing_label
+from ..likelihoods._logistic import logistic_gaussian_integral
+from .landmarks import squared_distances
 
 _BOUNDS = (1e-4, 1e6)
 _BLOCK_ROWS = 8_192
@@ -56,7 +60,7 @@ class _Euclidean(BaseEstimator):
     def _blocks(self, X: Any, function: Any) -> Any:
         """`function` of X, block by block, so that memory stays at (block, m)."""
         check_is_fitted(self)
-        blocks = row_blocks(self._validated(X, reset=False), block_rows=_BLOCK_ROWS)
+        blocks = row_blocks(self._validated(X, reset=False), thread_count(None), _BLOCK_ROWS)
         parts = blocks.reduce(lambda block: [function(block)])
         if isinstance(parts[0], tuple):
             return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
@@ -191,10 +195,20 @@ class EGPClassifier(ClassifierMixin, _Euclidean):
     def predict_proba(self, X: Any) -> Array:
         """Class probabilities (n, C)."""
         check_is_fitted(self)
-        model = self.model_
-        if model is None:
+        if self.model_ is None:
             return np.ones((len(self._validated(X, reset=False)), 1))
-        return self._blocks(X, model.predict_proba)
+        return self._blocks(X, self._probabilities)
+
+    def _probabilities(self, X: Array) -> Array:
+        """What scikit-learn's `predict_proba` gives, several times as fast: one set of distances for all."""
+        assert self.model_ is not None
+        inner = self.model_.base_estimator_
+        processes = inner.estimators_ if self.model_.n_classes_ > 2 else [inner]
+        sqdist = squared_distances(X, processes[0].X_train_)
+        columns = np.stack([_probability(process, sqdist) for process in processes], axis=1)
+        if len(processes) == 1:
+            return np.hstack([1.0 - columns, columns])
+        return columns / columns.sum(axis=1, keepdims=True)
 
     def predict(self, X: Any) -> Array:
         """The most probable class (n,)."""
@@ -206,3 +220,13 @@ class EGPClassifier(ClassifierMixin, _Euclidean):
         known = ~is_missing_label(y, self.unlabeled)
         weight = None if sample_weight is None else np.asarray(sample_weight)[known]
         return float(accuracy_score(y[known], self.predict(np.asarray(X)[known]), sample_weight=weight))
+
+
+def _probability(process: Any, sqdist: Array) -> Array:
+    """P(class) of scikit-learn's binary process at rows with squared distances (b, m) to its labels."""
+    amplitude, length = process.kernel_.k1.constant_value, process.kernel_.k2.length_scale
+    K = amplitude * np.exp(sqdist / (-2.0 * length**2))
+    mean = K @ (process.y_train_ - process.pi_)
+    half = dtrsm(1.0, process.L_, K.T * process.W_sr_[:, None], lower=1)
+    variance = np.maximum(amplitude - np.einsum("ij,ij->j", half, half), 0.0)
+    return logistic_gaussian_integral(mean, variance)

@@ -14,6 +14,7 @@ from ..estimators._base import HeatKernelEstimator
 from ..estimators._validation import check_count
 from ..graph import choose_anchors
 from ..likelihoods import Likelihood
+from ..sources import is_streamed
 from .landmarks import LandmarkGraph, join_to_landmarks
 from .nystrom import fit_landmark_map
 
@@ -59,6 +60,10 @@ class _Landmarks(HeatKernelEstimator):
         with stage(f"graph of {min(count, n):,} landmarks", self.verbose):
             landmarks = choose_anchors(rows, count, "random", rng)
             return join_to_landmarks(rows, landmarks, self.n_neighbors, self._n_threads)
+
+    def _keeps_neighbors(self, rows: RowLike) -> bool:
+        # Pairs with landmarks are made again in every pass; only rows of a file are not at hand.
+        return not is_streamed(rows)
 
     def _eigenfeatures(self) -> dict[str, Any]:
         return {"fit_map": fit_landmark_map, "bandwidths": GLGP_BANDWIDTHS}
