@@ -56,6 +56,21 @@ def test_a_given_length_scale_is_kept(wave):
     assert kernel.k1.k2.length_scale == pytest.approx(np.median(gaps) / np.sqrt(2))
 
 
+def test_kernlabs_rule_and_given_variances(wave):
+    X, _, y = wave
+    model = EGPRegressor(length_scale="automatic", amplitude=1.0, noise_variance=1.0).fit(X, y)
+    gaps = (X[:40] - X[:40].T)[np.triu_indices(40, 1)] ** 2
+    sigma = np.mean(1.0 / np.quantile(gaps, [0.9, 0.1]))  # of exp(-sigma d²)
+    K = np.exp(-sigma * (X - X[:40].T) ** 2)
+    scale = y[:40].std()
+    weights = np.linalg.solve(K[:40] + np.eye(40), (y[:40] - y[:40].mean()) / scale)
+    np.testing.assert_allclose(model.predict(X), y[:40].mean() + scale * K @ weights, atol=1e-8)
+    with pytest.raises(ValueError, match="length_scale='mean' is not known"):
+        EGPRegressor(length_scale="mean").fit(X, y)
+    with pytest.raises(ValueError, match="amplitude"):
+        EGPClassifier(amplitude=-1.0).fit(X, np.where(np.isnan(y), -1, y > 0))
+
+
 def test_classification(rng):
     X = rng.uniform(-1, 1, (300, 2))
     y = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0)

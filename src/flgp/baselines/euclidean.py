@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._threads import thread_count
 from .._typing import Array
 from ..blocks import row_blocks
-from ..estimators._validation import check_count, check_positive, is_missing_label
+from ..estimators._validation import check_choice, check_count, check_positive, is_missing_label
 from ..likelihoods._logistic import logistic_gaussian_integral
 from .landmarks import squared_distances
 
@@ -30,23 +30,32 @@ _BLOCK_ROWS = 8_192
 
 
 class _Euclidean(BaseEstimator):
-    """Squared-exponential kernel a² exp(-d²/2l²), with a² learned."""
+    """Squared-exponential kernel a² exp(-d²/2l²)."""
 
     length_scale: float | str | None
+    amplitude: float | None
     n_restarts: int
 
     def _check_parameters(self) -> None:
-        if self.length_scale != "median":
+        if isinstance(self.length_scale, str):
+            check_choice("length_scale", self.length_scale, tuple(LENGTH_SCALE_RULES))
+        else:
             check_positive("length_scale", self.length_scale)
+        check_positive("amplitude", self.amplitude)
         check_count("n_restarts", self.n_restarts, minimum=0)
 
     def _kernel(self, X: Array) -> Kernel:
         """Starting values: the amplitude 1, the length scale that of the labelled points."""
-        if self.length_scale is not None:
-            given = median_length_scale(X) if isinstance(self.length_scale, str) else float(self.length_scale)
-            return ConstantKernel(1.0, _BOUNDS) * RBF(given, "fixed")
-        spread = float(np.sqrt(X.var(axis=0).sum())) or 1.0
-        return ConstantKernel(1.0, _BOUNDS) * RBF(spread, (1e-3 * spread, 1e3 * spread))
+        if self.amplitude is None:
+            constant = ConstantKernel(1.0, _BOUNDS)
+        else:
+            constant = ConstantKernel(float(self.amplitude), "fixed")
+        if self.length_scale is None:
+            spread = float(np.sqrt(X.var(axis=0).sum())) or 1.0
+            return constant * RBF(spread, (1e-3 * spread, 1e3 * spread))
+        if isinstance(self.length_scale, str):
+            return constant * RBF(LENGTH_SCALE_RULES[self.length_scale](X), "fixed")
+        return constant * RBF(float(self.length_scale), "fixed")
 
     def _learn(self, model: Any, X: Array, y: Any) -> Any:
         with warnings.catch_warnings():
@@ -74,14 +83,31 @@ def median_length_scale(X: Array) -> float:
     return float(np.sqrt(typical / 2.0)) if typical > 0 else 1.0
 
 
+def automatic_length_scale(X: Array) -> float:
+    """The rule of R's kernlab: 1/2l² is the mean of 1/q over the 0.1 and 0.9 quantiles q of |x - x'|²."""
+    sqdist = pdist(X, "sqeuclidean")
+    sqdist = sqdist[sqdist > 0]
+    if len(sqdist) == 0:
+        return 1.0
+    return float(np.mean(1.0 / np.quantile(sqdist, [0.1, 0.9])) * 2.0) ** -0.5
+
+
+LENGTH_SCALE_RULES = {"median": median_length_scale, "automatic": automatic_length_scale}
+
+
 class EGPRegressor(RegressorMixin, _Euclidean):
     """Gaussian process regression with a squared-exponential kernel of Euclidean distance.
 
     Parameters
     ----------
-    length_scale : float, "median", optional
-        l. None: learned by evidence, like noise and amplitude. A number keeps it; "median" keeps the rule of
-        thumb `2l² = median |x - x'|²`, as the paper's EGP keeps its package's default.
+    length_scale : float, "median", "automatic", optional
+        l. None: learned by evidence. A number keeps it; "median" keeps the rule of thumb
+        `2l² = median |x - x'|²`, "automatic" that of R's kernlab, which is shorter.
+    amplitude : float, optional
+        a², in units of the variance of y. None: learned.
+    noise_variance : float, optional
+        σ², in units of the variance of y. None: learned. The paper's EGP is
+        `EGPRegressor(length_scale="automatic", amplitude=1.0, noise_variance=1.0)`, kernlab's defaults.
     n_restarts : int
         Further starting points of the search.
     random_state : int, RandomState or None
@@ -95,15 +121,24 @@ class EGPRegressor(RegressorMixin, _Euclidean):
     """
 
     def __init__(
-        self, *, length_scale: float | str | None = None, n_restarts: int = 2, random_state: Any = None
+        self,
+        *,
+        length_scale: float | str | None = None,
+        amplitude: float | None = None,
+        noise_variance: float | None = None,
+        n_restarts: int = 2,
+        random_state: Any = None,
     ) -> None:
         self.length_scale = length_scale
+        self.amplitude = amplitude
+        self.noise_variance = noise_variance
         self.n_restarts = n_restarts
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from the rows whose y (n,) is not NaN."""
         self._check_parameters()
+        check_positive("noise_variance", self.noise_variance)
         X = self._validated(X, reset=True)
         y = np.asarray(y, dtype=float)
         if y.shape != (len(X),):
@@ -111,8 +146,12 @@ class EGPRegressor(RegressorMixin, _Euclidean):
         known = ~np.isnan(y)
         if not known.any():
             raise ValueError("y has no labelled row: every value is NaN. Label at least one row.")
+        if self.noise_variance is None:
+            noise = WhiteKernel(0.1, (1e-8, 1e2))
+        else:
+            noise = WhiteKernel(float(self.noise_variance), "fixed")
         model = GaussianProcessRegressor(
-            self._kernel(X[known]) + WhiteKernel(0.1, (1e-8, 1e2)),
+            self._kernel(X[known]) + noise,
             normalize_y=True,
             n_restarts_optimizer=self.n_restarts,
             random_state=self.random_state,
@@ -140,8 +179,9 @@ class EGPClassifier(ClassifierMixin, _Euclidean):
 
     Parameters
     ----------
-    length_scale : float, "median", optional
-        l. None: learned by evidence, like the amplitude; otherwise as for `EGPRegressor`.
+    length_scale : float, "median", "automatic", optional
+    amplitude : float, optional
+        l and a². None: learned by evidence; otherwise as for `EGPRegressor`.
     unlabeled : int or str, default -1
         The label that means "unlabelled".
     n_restarts : int
@@ -161,11 +201,13 @@ class EGPClassifier(ClassifierMixin, _Euclidean):
         self,
         *,
         length_scale: float | str | None = None,
+        amplitude: float | None = None,
         unlabeled: Any = -1,
         n_restarts: int = 0,
         random_state: Any = None,
     ) -> None:
         self.length_scale = length_scale
+        self.amplitude = amplitude
         self.unlabeled = unlabeled
         self.n_restarts = n_restarts
         self.random_state = random_state

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from ...baselines.euclidean import median_length_scale
+from ...baselines.euclidean import automatic_length_scale
 from ...datasets import CirclesData
 from ..classification import some_labels
 from ..methods import LABELS, PAPER, Setting, classifier
@@ -50,7 +50,7 @@ def covariance_figure(data: CirclesData, labels: int, setting: Setting, quick: b
 
 def _correlation(method: str, data: CirclesData, y: Any, row: int, setting: Setting) -> Any:
     if method == "egp":
-        scale = median_length_scale(data.X[y >= 0])
+        scale = automatic_length_scale(data.X[y >= 0])
         return np.exp(-((data.X - data.X[row]) ** 2).sum(axis=1) / (2 * scale**2))
     model = classifier(method, PAPER, setting).fit(data.X, y)
     covariance = model.covariance(data.X, data.X[row : row + 1])[:, 0]
