@@ -128,3 +128,16 @@ def test_closeness_is_one_on_the_cloud_and_zero_far_away():
     np.testing.assert_array_equal(fitted.rows(X).closeness, 1.0)
     assert fitted.rows(ring(500, seed=9)[0]).closeness.min() > 0.9
     assert fitted.rows(np.array([[3.0, 3.0], [1e9, 0.0]])).closeness.max() < 1e-6
+
+
+def test_a_spectrum_near_by_is_a_start_only(monkeypatch):
+    """In a search over bandwidths: from the map at another one, roughly, but the same kernel."""
+    monkeypatch.setattr(eigensolvers, "_DENSE_SIZE", 10)
+    X = ring(400, seed=3)[0]
+    graph = join_to_anchors(row_blocks(X), X[::2], 6, local=False, counts=False)
+    far, exact = (fit_feature_map(graph, 12, epsilon) for epsilon in (0.05, 0.03))
+    found = fit_feature_map(graph, 12, 0.03, near=far)
+    np.testing.assert_allclose(found.eigenvalues, exact.eigenvalues, atol=1e-6)
+    decay = np.exp(-50 * exact.eigenvalues)
+    one, two = (m.features(m.rows(X)) for m in (exact, found))
+    np.testing.assert_allclose((one * decay) @ one.T, (two * decay) @ two.T, atol=1e-2)

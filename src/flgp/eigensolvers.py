@@ -20,7 +20,7 @@ _DENSE_REFUGE = 6000
 _ONE_THREAD_SIZE = 1000
 # Filtered subspaces: extra vectors, columns and rows taken at a time, when to stop.
 _EXTRA, _COLUMNS, _ROWS = 0.1, 64, 2048
-_TOLERANCE = 1e-8
+FINE, ROUGH = 1e-8, 1e-4
 # Rounds after which a block that has not converged is doubled.
 _PATIENCE = 8
 # Degrees of the polynomial, and by how much (in logarithms) it should part the wanted from the rest.
@@ -33,7 +33,7 @@ def is_dense(size: int, wanted: int) -> bool:
 
 
 def leading_eigenpairs(
-    matrix: sparse.csr_array, count: int, start: Array, n_threads: int = 1
+    matrix: sparse.csr_array, count: int, start: Array, n_threads: int = 1, tolerance: float = FINE
 ) -> tuple[Array, Array]:
     """The largest eigenvalues (count,), descending, and their vectors (size, count).
 
@@ -42,15 +42,17 @@ def leading_eigenpairs(
     matrix : sparse array of shape (size, size)
         Symmetric, eigenvalues in [0, 1].
     count : int
-    start : array of shape (size,)
-        A vector near the leading ones.
+    start : array of shape (size,) or (size, k)
+        Vectors near the leading ones, or near their span.
     n_threads : int
+    tolerance : float
+        Norm of A v - λ v that will do; eigenvalues are right to its square.
     """
     size = matrix.shape[0]
     count = min(count, size)
     if is_dense(size, count):
         return _dense(matrix, count, n_threads)
-    return filtered_subspace(matrix, count, start, n_threads)
+    return filtered_subspace(matrix, count, start, n_threads, tolerance)
 
 
 def _dense(matrix: sparse.csr_array, count: int, n_threads: int) -> tuple[Array, Array]:
@@ -62,7 +64,7 @@ def _dense(matrix: sparse.csr_array, count: int, n_threads: int) -> tuple[Array,
 
 
 def filtered_subspace(
-    matrix: sparse.csr_array, count: int, start: Array, n_threads: int = 1
+    matrix: sparse.csr_array, count: int, start: Array, n_threads: int = 1, tolerance: float = FINE
 ) -> tuple[Array, Array]:
     """Subspace iteration with a Chebyshev filter (Zhou, Saad, Tiago & Chelikowsky 2006).
 
@@ -72,14 +74,16 @@ def filtered_subspace(
     does not see all of an eigenvalue that several nearly separate parts of a graph share.
     """
     size = matrix.shape[0]
-    extra = max(20, int(_EXTRA * count))
+    width = min(size, count + max(20, int(_EXTRA * count)))
     rng = np.random.default_rng(0)
-    block: Array = rng.standard_normal((size, min(size, count + extra)))
-    block[:, 0] = start
-    # A first guess of the edge; too high only slows the first round down.
-    edge, degree = 1.0 - count / size, _FIRST_DEGREE
+    block: Array = rng.standard_normal((size, width))
+    known = start.reshape(size, -1)[:, :width]
+    block[:, : known.shape[1]] = known
+    if known.shape[1] < count:
+        # A first guess of the edge; too high only slows the first round down.
+        block = _filtered(matrix, block, 1.0 - count / size, _FIRST_DEGREE, n_threads)
     for n_rounds in itertools.count(1):
-        block = _orthonormal(_filtered(matrix, block, edge, degree, n_threads), n_threads)
+        block = _orthonormal(block, n_threads)
         image = _by_columns(lambda columns: matrix @ columns, block, n_threads)
         projected = _inner(block, image, n_threads)
         with _blas_for(len(projected), n_threads):
@@ -87,7 +91,7 @@ def filtered_subspace(
         values, rotation = values[::-1], rotation[:, ::-1]
         block, image = (_times(rows, rotation, n_threads) for rows in (block, image))
         worst = np.sqrt(np.max(np.sum((image[:, :count] - block[:, :count] * values[:count]) ** 2, axis=0)))
-        if worst < _TOLERANCE or block.shape[1] == size:
+        if worst < tolerance or block.shape[1] == size:
             break
         edge = float(np.clip(values[-1], 1e-3, 1.0 - 1e-6))
         rate = np.arccosh(max(2.0 * values[count - 1] / edge - 1.0, 1.0 + 1e-9))
@@ -98,6 +102,7 @@ def filtered_subspace(
                 return _dense(matrix, count, n_threads)
             more = min(block.shape[1], size - block.shape[1])
             block = np.column_stack([block, rng.standard_normal((size, more))])
+        block = _filtered(matrix, block, edge, degree, n_threads)
     return values[:count], block[:, :count].copy()
 
 

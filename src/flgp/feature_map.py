@@ -85,9 +85,14 @@ def fit_feature_map(
     epsilon: float | None = None,
     blocks: Blocks[NeighborBlock] | None = None,
     n_threads: int = 1,
+    near: FeatureMap | None = None,
 ) -> FeatureMap:
-    """Stages 4 and 5 on all rows, or on some `blocks` of them."""
+    """Stages 4 and 5 on all rows, or on some `blocks` of them.
+
+    `near` is the map at another bandwidth, in a search: this one is then found from it, and roughly.
+    """
     step = fit_transition(graph, epsilon, blocks)
     gram = anchor_gram(graph, step, blocks)
     # Rows of Z sum to 1, so the entries of ZᵀZ sum to the number of rows seen.
-    return FeatureMap(graph, step, fit_spectrum(gram, round(gram.sum()), n_eigenpairs, n_threads))
+    start = None if near is None else near.spectrum
+    return FeatureMap(graph, step, fit_spectrum(gram, round(gram.sum()), n_eigenpairs, n_threads, start))

@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ._threads import thread_map
 from ._typing import Array, IntArray
-from .eigensolvers import leading_eigenpairs
+from .eigensolvers import FINE, ROUGH, leading_eigenpairs
 
 # The lift divides by σ: smaller ones carry no signal and would only amplify rounding.
 _SMALLEST_SIGMA = 1e-4
@@ -42,8 +42,13 @@ class Spectrum:
         return int(self.components.max()) + 1
 
 
-def fit_spectrum(gram: sparse.csr_array, n_rows: int, n_eigenpairs: int, n_threads: int = 1) -> Spectrum:
+def fit_spectrum(
+    gram: sparse.csr_array, n_rows: int, n_eigenpairs: int, n_threads: int = 1, near: Spectrum | None = None
+) -> Spectrum:
     """The leading eigenpairs of the graph with Gram matrix ZᵀZ (s, s).
+
+    `near` is the spectrum of a similar graph, where several are compared: the eigenvectors start from it and
+    are found roughly only, which is far better than a comparison of evidences needs.
 
     The graph is split into its connected components first: σ = 1 then comes out once for each, and no
     eigenvector mixes two components. At least one eigenpair of each is kept.
@@ -65,7 +70,11 @@ def fit_spectrum(gram: sparse.csr_array, n_rows: int, n_eigenpairs: int, n_threa
         members = order[slice(*span)]
         block = normalized[members][:, members] if n_components > 1 else normalized
         own_threads = n_threads if n_components == 1 else 1
-        return *_solved(block, wanted, _trivial_vector(mass[members]), own_threads), members
+        trivial = _trivial_vector(mass[members])
+        if near is None:
+            return *_solved(block, wanted, trivial, own_threads), members
+        vectors = near.lift[members] * trivial[:, None]
+        return *_solved(block, wanted, trivial, own_threads, vectors, ROUGH), members
 
     # Several components are fastest on one thread each, side by side unless they are tiny.
     spans = list(pairwise(bounds.tolist()))
@@ -99,11 +108,19 @@ def _trivial_vector(mass: Array) -> Array:
     return np.sqrt(mass / total) if total > 0 else np.full(len(mass), 1.0)
 
 
-def _solved(block: sparse.csr_array, wanted: int, trivial: Array, n_threads: int) -> tuple[Array, Array]:
+def _solved(
+    block: sparse.csr_array,
+    wanted: int,
+    trivial: Array,
+    n_threads: int,
+    start: Array | None = None,
+    tolerance: float = FINE,
+) -> tuple[Array, Array]:
     """Largest eigenvalues σ², descending, with vectors whose signs do not depend on the solver."""
     size = block.shape[0]
-    start = trivial + np.random.default_rng(0).standard_normal(size) / np.sqrt(size)
-    values, vectors = leading_eigenpairs(block, wanted, start, n_threads)
+    if start is None:
+        start = trivial + np.random.default_rng(0).standard_normal(size) / np.sqrt(size)
+    values, vectors = leading_eigenpairs(block, wanted, start, n_threads, tolerance)
     # The top pair is known exactly.
     values[0], vectors[:, 0] = 1.0, trivial
     signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(values))])

@@ -71,10 +71,11 @@ def fit_landmark_map(
     epsilon: float | None = None,
     blocks: Any = None,
     n_threads: int = 1,
+    near: Any = None,
 ) -> LandmarkFeatureMap:
     """Eigenfeatures at one bandwidth: what `fit_feature_map` is for the engine's own graph.
 
-    The landmarks alone decide; `blocks`, a sample of the rows, plays no part.
+    The landmarks alone decide; `blocks`, a sample of the rows, plays no part, nor does a map `near` it.
     """
     assert isinstance(graph, LandmarkGraph)
     assert epsilon is not None

@@ -118,25 +118,28 @@ def learn(graph: NeighborGraph, labeled: NeighborBlock, tasks: Sequence[Task], s
     sample = _search_blocks(graph)
     trace: list[tuple[float, float]] = []
     warm: list[Array] | None = None
-    best: tuple[float, float, list[Array]] | None = None
+    near: FeatureMap | None = None
+    best: tuple[float, float, list[Array], FeatureMap] | None = None
 
     def attempt(c: float) -> None:
-        nonlocal best, warm
+        nonlocal best, warm, near
         epsilon = float(np.sqrt(c * graph.mean_sqdist) / 2.0)
-        found = learn_at(graph, labeled, tasks, settings, epsilon, sample, warm)
+        found = learn_at(graph, labeled, tasks, settings, epsilon, sample, warm, near)
+        near = found.feature_map
         warm = [head.fit.theta for head in found.heads]
         trace.append((epsilon, found.log_posterior))
         if best is None or found.log_posterior > best[1]:
-            best = (c, found.log_posterior, warm)
+            best = (c, found.log_posterior, warm, near)
 
     for c in settings.bandwidths:
         attempt(float(c))
     step = float(settings.bandwidths[1] / settings.bandwidths[0])
     for _ in range(_REFINEMENTS):
         assert best is not None
-        step, center, warm = float(np.sqrt(step)), best[0], best[2]
-        attempt(center * step)
-        attempt(center / step)
+        step, center = float(np.sqrt(step)), best[0]
+        for beside in (center * step, center / step):
+            _, _, warm, near = best
+            attempt(beside)
     assert best is not None
     epsilon = float(np.sqrt(best[0] * graph.mean_sqdist) / 2.0)
     final = learn_at(graph, labeled, tasks, settings, epsilon)
@@ -166,9 +169,13 @@ def learn_at(
     epsilon: float | None,
     blocks: Blocks[NeighborBlock] | None = None,
     warm: Sequence[Array] | None = None,
+    near: FeatureMap | None = None,
 ) -> Learned:
-    """Feature map at one bandwidth, and the heads on it; `warm` are starting points near the optimum."""
-    feature_map = settings.fit_map(graph, settings.n_eigenpairs, epsilon, blocks, settings.n_threads)
+    """Feature map at one bandwidth, and the heads on it.
+
+    In a search: `warm` are starting points near the optimum, `near` is the map at another bandwidth.
+    """
+    feature_map = settings.fit_map(graph, settings.n_eigenpairs, epsilon, blocks, settings.n_threads, near)
     features = feature_map.features(feature_map.rows_of(labeled))
     starts = [None] * len(tasks) if warm is None else list(warm)
 
