@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 
 import numpy as np
 from scipy import linalg, sparse
 
-from ._threads import limited_blas, thread_map
+from ._threads import blas_for, thread_map
 from ._typing import Array
 
 # Dense `eigh` up to this size, or when most of the spectrum is wanted.
 _DENSE_SIZE, _DENSE_SHARE = 1500, 0.5
 # Up to this size also where iteration is slow.
 _DENSE_REFUGE = 6000
-# Up to this size one BLAS thread is enough.
-_ONE_THREAD_SIZE = 1000
 # Filtered subspaces: extra vectors, columns and rows taken at a time, when to stop.
 _EXTRA, _COLUMNS, _ROWS = 0.1, 64, 2048
 FINE, ROUGH = 1e-8, 1e-4
@@ -58,7 +55,7 @@ def leading_eigenpairs(
 def _dense(matrix: sparse.csr_array, count: int, n_threads: int) -> tuple[Array, Array]:
     size = matrix.shape[0]
     span = (size - count, size - 1)
-    with _blas_for(size, n_threads):
+    with blas_for(size, n_threads):
         values, vectors = linalg.eigh(matrix.toarray(), subset_by_index=span, check_finite=False)
     return values[::-1].copy(), vectors[:, ::-1].copy()
 
@@ -86,7 +83,7 @@ def filtered_subspace(
         block = _orthonormal(block, n_threads)
         image = _by_columns(lambda columns: matrix @ columns, block, n_threads)
         projected = _inner(block, image, n_threads)
-        with _blas_for(len(projected), n_threads):
+        with blas_for(len(projected), n_threads):
             values, rotation = linalg.eigh(projected, check_finite=False)
         values, rotation = values[::-1], rotation[:, ::-1]
         block, image = (_times(rows, rotation, n_threads) for rows in (block, image))
@@ -111,18 +108,13 @@ def _orthonormal(block: Array, n_threads: int) -> Array:
     block = block / np.sqrt((block**2).sum(axis=0))
     for _ in range(2):
         gram = _inner(block, block, n_threads)
-        with _blas_for(len(gram), n_threads):
+        with blas_for(len(gram), n_threads):
             try:
                 inverse, _ = linalg.lapack.dtrtri(linalg.cholesky(gram, check_finite=False))
             except linalg.LinAlgError:
                 return linalg.qr(block, mode="economic", check_finite=False)[0]
         block = _times(block, inverse, n_threads)
     return block
-
-
-def _blas_for(size: int, n_threads: int) -> AbstractContextManager[None]:
-    """Small problems on one BLAS thread: as fast as two, and thirty times as fast on a busy machine."""
-    return limited_blas(n_threads if size > _ONE_THREAD_SIZE else 1)
 
 
 def _filtered(matrix: sparse.csr_array, block: Array, edge: float, degree: int, n_threads: int) -> Array:

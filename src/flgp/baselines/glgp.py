@@ -11,7 +11,7 @@ from .._progress import stage
 from .._typing import RowLike
 from ..estimators import FLGPClassifier, FLGPRegressor
 from ..estimators._base import HeatKernelEstimator
-from ..estimators._validation import check_count
+from ..estimators._validation import check_choice, check_count
 from ..graph import choose_anchors
 from ..likelihoods import Likelihood
 from ..sources import is_streamed
@@ -21,11 +21,15 @@ from .nystrom import fit_landmark_map
 # The paper's grid for the GLGP; like that of FLGP in units of the mean squared distance, here of all pairs.
 GLGP_BANDWIDTHS = np.geomspace(0.001, 1.0, 20)
 
+LANDMARK_RULES = ("kmeans", "random")
+
 C = TypeVar("C", bound=type)
 
 _PARAMETERS = """n_landmarks : int, optional
-        s, a random choice of points on which the graph is made (GLGP*, extended to the rest by Nyström's
-        formula). None: all points, n² numbers of memory.
+        s, the landmarks on which the graph is made (GLGP*, extended to the rest by Nyström's formula). None:
+        all points, n² numbers of memory.
+    landmarks : {"kmeans", "random"}
+        Where they are: cluster centres, as in the paper's code, or a random choice of points.
     n_neighbors : int, optional
         Join only pairs of which one is among the r nearest of the other: the sparse GLGP. None: all pairs.
     n_eigenpairs : int or "auto"
@@ -46,10 +50,12 @@ class _Landmarks(HeatKernelEstimator):
     """The part of an estimator that differs from FLGP's: where the eigenfeatures come from."""
 
     n_landmarks: int | None
+    landmarks: str
 
     def _check_graph_parameters(self) -> None:
         if self.n_landmarks is not None:
             check_count("n_landmarks", self.n_landmarks)
+        check_choice("landmarks", self.landmarks, LANDMARK_RULES)
         if self.n_neighbors is not None:
             check_count("n_neighbors", self.n_neighbors, minimum=2)
 
@@ -58,7 +64,7 @@ class _Landmarks(HeatKernelEstimator):
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         count = n if self.n_landmarks is None else int(self.n_landmarks)
         with stage(f"graph of {min(count, n):,} landmarks", self.verbose):
-            landmarks = choose_anchors(rows, count, "random", rng)
+            landmarks = choose_anchors(rows, count, self.landmarks, rng, self._n_threads)
             return join_to_landmarks(rows, landmarks, self.n_neighbors, self._n_threads)
 
     def _keeps_neighbors(self, rows: RowLike) -> bool:
@@ -86,6 +92,7 @@ class GLGPRegressor(_Landmarks, FLGPRegressor):
         self,
         *,
         n_landmarks: int | None = None,
+        landmarks: str = "kmeans",
         n_neighbors: int | None = None,
         n_eigenpairs: int | str = "auto",
         bandwidth: float | None = None,
@@ -119,6 +126,7 @@ class GLGPRegressor(_Landmarks, FLGPRegressor):
             verbose=verbose,
         )
         self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
         # None, all pairs, is a choice that the base class does not have.
         self.n_neighbors = n_neighbors  # type: ignore[assignment]
 
@@ -140,6 +148,7 @@ class GLGPClassifier(_Landmarks, FLGPClassifier):
         self,
         *,
         n_landmarks: int | None = None,
+        landmarks: str = "kmeans",
         n_neighbors: int | None = None,
         n_eigenpairs: int | str = "auto",
         bandwidth: float | None = None,
@@ -170,5 +179,6 @@ class GLGPClassifier(_Landmarks, FLGPClassifier):
             verbose=verbose,
         )
         self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
         # None, all pairs, is a choice that the base class does not have.
         self.n_neighbors = n_neighbors  # type: ignore[assignment]

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
-from .._threads import limited_blas
+from .._threads import blas_for
 from .._typing import Array
 from ..blocks import Blocks
 from ..feature_map import FeatureMap, Rows
@@ -81,7 +81,7 @@ def fit_landmark_map(
     assert epsilon is not None
     pairs: Matrix = graph.among_landmarks
     scale = 4.0 * epsilon**2
-    with limited_blas(n_threads):
+    with blas_for(pairs.shape[0], n_threads):
         if sparse.issparse(pairs):
             q, spectrum = _sparse_spectrum(pairs, scale, n_eigenpairs, n_threads)
         else:

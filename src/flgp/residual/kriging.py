@@ -8,17 +8,21 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
+from scipy.spatial.distance import cdist
 
 from .._threads import thread_map
 from .._typing import Array, IntArray, RowLike
 from ..graph.neighbors import NeighborSearch
-from ..inference.posterior import WeightPosterior
+from ..inference.posterior import WeightPosterior, safe_cholesky
 from .euclidean import LocalModel
 from .laplace import LatentPosterior
 from .multifrontal import SparseCholesky
 from .neighborhoods import check_neighbor_count, distances_within
 from .vecchia import batches, conditionals
+
+# Up to this many times k labels, all of them are conditioned on.
+_FEW_LABELS = 4
 
 
 @dataclass(frozen=True)
@@ -136,6 +140,8 @@ class KrigingWeights:
 
 def kriging_weights(posterior: JointPosterior, points: Array, search: NeighborSearch) -> KrigingWeights:
     """Weights b = k_u(x, N)(K_NN + σ² diag(v_N))⁻¹ for each of n points, N its nearest labelled points."""
+    if len(posterior.points) <= _FEW_LABELS * posterior.n_neighbors:
+        return _weights_of_all_labels(posterior, points)
     neighbors, squared = search(points, posterior.n_neighbors)
     local = posterior.local
     noise = local.noise_variance * posterior.noise_scale[neighbors].T
@@ -143,6 +149,18 @@ def kriging_weights(posterior: JointPosterior, points: Array, search: NeighborSe
     system = conditionals(local, within, np.sqrt(squared).T, noise)
     # At a labelled point without noise rounding may leave less than nothing.
     return KrigingWeights(neighbors, system.weights.T, np.maximum(local.variance - system.explained, 0.0))
+
+
+def _weights_of_all_labels(posterior: JointPosterior, points: Array) -> KrigingWeights:
+    """N are all m labels: one system for all points, which for few labels costs less than one for each."""
+    local, m = posterior.local, len(posterior.points)
+    system = local.covariance(cdist(posterior.points, posterior.points))
+    system[np.diag_indices(m)] += local.noise_variance * posterior.noise_scale
+    cross = local.covariance(cdist(points, posterior.points))
+    weights = linalg.cho_solve((safe_cholesky(system), True), cross.T, check_finite=False).T
+    explained = np.einsum("ij,ij->i", weights, cross)
+    everyone = np.broadcast_to(np.arange(m), weights.shape)
+    return KrigingWeights(everyone, weights, np.maximum(local.variance - explained, 0.0))
 
 
 def with_manifold(
