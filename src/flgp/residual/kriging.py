@@ -15,7 +15,7 @@ from .._threads import thread_map
 from .._typing import Array, IntArray, RowLike
 from ..graph.neighbors import NeighborSearch
 from ..inference.posterior import WeightPosterior, safe_cholesky
-from .euclidean import LocalModel
+from .euclidean import JITTER, LocalModel
 from .laplace import LatentPosterior
 from .multifrontal import SparseCholesky
 from .neighborhoods import check_neighbor_count, distances_within
@@ -155,7 +155,7 @@ def _weights_of_all_labels(posterior: JointPosterior, points: Array) -> KrigingW
     """N are all m labels: one system for all points, which for few labels costs less than one for each."""
     local, m = posterior.local, len(posterior.points)
     system = local.covariance(cdist(posterior.points, posterior.points))
-    system[np.diag_indices(m)] += local.noise_variance * posterior.noise_scale
+    system[np.diag_indices(m)] += local.noise_variance * posterior.noise_scale + JITTER * local.variance
     cross = local.covariance(cdist(points, posterior.points))
     weights = linalg.cho_solve((safe_cholesky(system), True), cross.T, check_finite=False).T
     explained = np.einsum("ij,ij->i", weights, cross)
