@@ -76,8 +76,8 @@ class Spiral(Experiment):
             )
             note = (
                 "RMSE against f without noise (noise sd 0.5) on the rest; mean(sd) over repeats. Paper's "
-                "model: amplitude 1, zero mean, s = 500, r = 3, M = 50; its EGP keeps the length scale of a "
-                "rule of thumb."
+                "model: amplitude 1, zero mean, s = 500, r = 3, M = 50; its EGP has kernlab's defaults, "
+                "nothing learned."
             )
             tables.append(Table(f"spiral-{n}", f"Spiral, n = {n:,}, m = {M_LABELS}", columns, lines, note))
         return tables
