@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from .._threads import blas_for
 from .._typing import Array
 from ..feature_map import Rows
 from ..inference.learning import Head
@@ -151,7 +152,8 @@ class FunctionQueries(HeatKernelEstimator):
                 raise ValueError(f"theta has {len(theta)} entries. Give the logarithms of: {names}.")
             shared = len(theta) == size
             thetas = [theta] * len(heads) if shared else np.split(theta, len(heads))
-        results = [head.evidence.evaluate(part) for head, part in zip(heads, thetas, strict=True)]
+        with blas_for(len(heads[0].evidence.eigenvalues), self._n_threads):
+            results = [head.evidence.evaluate(part) for head, part in zip(heads, thetas, strict=True)]
         value = float(sum(evaluation.log_evidence for evaluation, _ in results))
         if not eval_gradient:
             return value
