@@ -14,6 +14,9 @@ $(VENV)/.installed: pyproject.toml
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
 
+# The matrices of the tests are small: BLAS threads would only wait for each other, on a busy machine for most of the time.
+test fuzz coverage test-lowest: export OPENBLAS_NUM_THREADS = 1
+
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest
 

@@ -11,6 +11,7 @@ from scipy.optimize import OptimizeResult
 from sklearn.utils import check_random_state
 
 from .._progress import stage
+from .._threads import blas_for
 from .._typing import Array, IntArray, RowLike
 from ..blocks import map_rows
 from ..feature_map import FeatureMap, Rows
@@ -96,15 +97,17 @@ class LatentEstimator(FunctionQueries):
         neighbors = graph.find(labels.points)
         with stage(f"spectrum and evidence for {len(labels):,} labels", self.verbose):
             learned = learn(graph, neighbors, tasks, settings)
-            heads = self._refined(learned, neighbors, labels)
+            with blas_for(settings.n_eigenpairs, self._n_threads):
+                heads = self._refined(learned, neighbors, labels)
         self._heads_ = heads
         layers: list[Layer] = []
-        if self.hyperparameters == "integrate":
-            with stage("integration over the hyperparameters", self.verbose):
-                layers = integrate_layers(learned, heads, graph, neighbors, tasks, settings)
-            tables = [hyperparameter_posterior(layers, i) for i in range(len(heads))]
-            self.hyperparameter_posterior_ = tables[0] if len(tables) == 1 else tables
-        self._mixtures_ = self._posteriors(learned.feature_map, heads, layers)
+        with blas_for(settings.n_eigenpairs, self._n_threads):
+            if self.hyperparameters == "integrate":
+                with stage("integration over the hyperparameters", self.verbose):
+                    layers = integrate_layers(learned, heads, graph, neighbors, tasks, settings)
+                tables = [hyperparameter_posterior(layers, i) for i in range(len(heads))]
+                self.hyperparameter_posterior_ = tables[0] if len(tables) == 1 else tables
+            self._mixtures_ = self._posteriors(learned.feature_map, heads, layers)
         self.bandwidth_trace_ = learned.bandwidth_trace
         self.diffusion_time_ = scalar_or_array([head.fit.values[TIME] for head in heads])
         self.amplitude_ = scalar_or_array([head.fit.values[AMPLITUDE] for head in heads])

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from .._threads import blas_for
 from .._typing import Array
 from ..feature_map import Rows
 from ..graph import NeighborBlock
@@ -90,8 +89,7 @@ class LocalResidual:
             )
             features = learned.feature_map.features(learned.feature_map.rows_of(neighbors))
             X = labels.points
-            with blas_for(features.shape[1], self._n_threads):
-                heads = [_with_residual(h, features[h.task.rows], X[h.task.rows], options) for h in heads]
+            heads = [_with_residual(h, features[h.task.rows], X[h.task.rows], options) for h in heads]
         values = [head.fit.values for head in heads]
         kernels = [getattr(head.fit.likelihood, "residual_kernel", None) for head in heads]
         self.residual_kernel_ = kernels[0] if len(kernels) == 1 else kernels
