@@ -20,10 +20,9 @@ def error_and_time(rows: Sequence[Row]) -> Figure:
     """Error (left) and seconds (right) against n, both models."""
     figure, axes = panels(1, 2, PAGE, 2.8)
     for method in LABELS:
-        for model in MODELS:
+        models = [m for m in MODELS if any(row["method"] == method and row["model"] == m for row in rows)]
+        for model in models:
             here = [row for row in rows if row["method"] == method and row["model"] == model]
-            if not here:
-                continue
             sizes = sorted({row["n"] for row in here})
             style: dict[str, Any] = {
                 "color": METHOD_COLORS[method],
@@ -35,7 +34,7 @@ def error_and_time(rows: Sequence[Row]) -> Figure:
             }
             for ax, metric in ((axes[0, 0], "error"), (axes[0, 1], "seconds")):
                 means = [summarize(here, metric, n=n).mean for n in sizes]  # type: ignore[union-attr]
-                label = LABELS[method] if model == OURS or method == DEFAULTS else None
+                label = LABELS[method] if model == models[-1] else None
                 ax.plot(sizes, means, label=label, **style)
     for ax, name in ((axes[0, 0], "error, %"), (axes[0, 1], "seconds, fit and prediction")):
         ax.set(xscale="log", xlabel="n, number of points", ylabel=name)
