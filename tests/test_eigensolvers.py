@@ -74,6 +74,15 @@ def test_many_nearly_separate_parts(monkeypatch, count, refuge):
     assert np.linalg.norm(matrix @ vectors - vectors * values, axis=0).max() < 1e-7
 
 
+def test_start_vectors_that_are_zero_here_are_left_out():
+    """As those of another connected part, when the graph of a similar bandwidth gives the start."""
+    matrix, trivial = walk_on_a_ring(600)
+    exact, vectors = filtered_subspace(matrix, 20, trivial)
+    start = np.column_stack([vectors[:, :10], np.zeros((600, 10))])
+    values, _ = filtered_subspace(matrix, 20, start)
+    np.testing.assert_allclose(values, exact, atol=1e-10)
+
+
 def test_dense_when_most_is_wanted():
     assert is_dense(1000, 10)
     assert is_dense(5000, 3000)

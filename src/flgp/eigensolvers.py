@@ -18,6 +18,8 @@ _DENSE_REFUGE = 6000
 # Filtered subspaces: extra vectors, columns and rows taken at a time, when to stop.
 _EXTRA, _COLUMNS, _ROWS = 0.1, 64, 2048
 FINE, ROUGH = 1e-8, 1e-4
+# Share of all known vectors' size below which one of them is none.
+_NOTHING = 1e-12
 # Rounds after which a block that has not converged is doubled.
 _PATIENCE = 8
 # Degrees of the polynomial, and by how much (in logarithms) it should part the wanted from the rest.
@@ -75,6 +77,8 @@ def filtered_subspace(
     rng = np.random.default_rng(0)
     block: Array = rng.standard_normal((size, width))
     known = start.reshape(size, -1)[:, :width]
+    # A vector of a similar graph may be nothing on this part of it.
+    known = known[:, (known**2).sum(axis=0) > _NOTHING * (known**2).sum()]
     block[:, : known.shape[1]] = known
     if known.shape[1] < count:
         # A first guess of the edge; too high only slows the first round down.
