@@ -78,7 +78,8 @@ def filtered_subspace(
     block: Array = rng.standard_normal((size, width))
     known = start.reshape(size, -1)[:, :width]
     # A vector of a similar graph may be nothing on this part of it.
-    known = known[:, (known**2).sum(axis=0) > _NOTHING * (known**2).sum()]
+    sizes = (known**2).sum(axis=0)
+    known = known[:, sizes > _NOTHING * sizes.sum()]
     block[:, : known.shape[1]] = known
     if known.shape[1] < count:
         # A first guess of the edge; too high only slows the first round down.

@@ -238,7 +238,7 @@ class HeatKernelEstimator(BaseEstimator):
 
     def _prior_weights(self) -> Array:
         """D (M,), the prior variance of each eigenfunction."""
-        raise NotImplementedError
+        raise NotImplementedError  # each estimator has its own
 
     def covariance(self, X: Any, Y: Any = None) -> Array:
         """Prior kernel C_t between any points (without noise and without the mean's own variance).

@@ -119,11 +119,11 @@ class LatentEstimator(FunctionQueries):
 
     def _tasks(self, labels: Labels, kept: Mapping[Any, Kept] | None = None) -> list[Task]:
         """The latent functions to learn, and what the labels say about each; `kept` as `_kept` gives it."""
-        raise NotImplementedError
+        raise NotImplementedError  # each estimator has its own
 
     def _head_names(self) -> Sequence[Any]:
         """A name for each latent function that lasts while labels are added."""
-        raise NotImplementedError
+        raise NotImplementedError  # each estimator has its own
 
     def _kept(self) -> dict[Any, Kept]:
         """The hyperparameters of each latent function, by its name."""
@@ -200,7 +200,7 @@ class LatentEstimator(FunctionQueries):
 
     def _point(self, rows: Rows) -> Array:
         """The prediction that `predict` returns."""
-        raise NotImplementedError
+        raise NotImplementedError  # each estimator has its own
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

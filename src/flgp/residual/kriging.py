@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -93,6 +93,14 @@ class JointPosterior:
             return np.zeros((0, B.shape[0]))
         return self.cholesky.solve_half(B.T.toarray())
 
+    @cached_property
+    def label_cholesky(self) -> Array:
+        """Lower factor of K + σ² diag(v) (m, m): made once, and only where all labels are conditioned on."""
+        system = self.local.covariance(cdist(self.points, self.points))
+        noise = self.local.noise_variance * self.noise_scale + JITTER * self.local.variance
+        system[np.diag_indices(len(system))] += noise
+        return safe_cholesky(system)
+
     def in_rows_of(self, lift: Array) -> JointPosterior:
         """The same for rows z (n, s), φ = z · lift, lift (s, M): h(x) then costs O(rM) for r non-zeros."""
         return replace(self, weights=WeightPosterior(lift @ self.weights.mean, lift @ self.weights.factor))
@@ -154,10 +162,8 @@ def kriging_weights(posterior: JointPosterior, points: Array, search: NeighborSe
 def _weights_of_all_labels(posterior: JointPosterior, points: Array) -> KrigingWeights:
     """N are all m labels: one system for all points, which for few labels costs less than one for each."""
     local, m = posterior.local, len(posterior.points)
-    system = local.covariance(cdist(posterior.points, posterior.points))
-    system[np.diag_indices(m)] += local.noise_variance * posterior.noise_scale + JITTER * local.variance
     cross = local.covariance(cdist(points, posterior.points))
-    weights = linalg.cho_solve((safe_cholesky(system), True), cross.T, check_finite=False).T
+    weights = linalg.cho_solve((posterior.label_cholesky, True), cross.T, check_finite=False).T
     explained = np.einsum("ij,ij->i", weights, cross)
     everyone = np.broadcast_to(np.arange(m), weights.shape)
     return KrigingWeights(everyone, weights, np.maximum(local.variance - explained, 0.0))
