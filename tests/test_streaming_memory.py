@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 SCRIPT = """
-import sys, threading, time
+import ctypes, gc, sys, threading
 import numpy as np
 from flgp import FLGPClassifier
 from flgp.estimators import _base
@@ -19,28 +19,31 @@ def anonymous():
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) for line in status if line.startswith("RssAnon")) * 1024
 
-peak, running = 0, True
-def watch():
-    global peak
-    while running:
-        peak = max(peak, anonymous())
-        time.sleep(0.002)
+def extra(work):
+    # The result of `work`, and its largest memory above what there was before it: each piece of work has
+    # a watcher of its own, and starts after the allocator has given back what the one before left.
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    before, seen, done = anonymous(), [], threading.Event()
+    def watch():
+        while not done.wait(0.002):
+            seen.append(anonymous())
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    result = work()
+    done.set()
+    watcher.join()
+    return result, max(seen) - before
 
 _base.CACHED_PAIRS = 0
 X = np.memmap(sys.argv[1], np.float32, "r").reshape(-1, 2)
 labels = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 0.0], [0.0, 2.0]])
 model = FLGPClassifier(n_anchors=50, n_eigenpairs=20, random_state=0, n_jobs=2, base_kernel=sys.argv[2])
 model.fit(labels, [0, 0, 1, 1], X[:10_000])  # everything that is loaded once
-before = anonymous()
-watcher = threading.Thread(target=watch)
-watcher.start()
-model.fit(labels, [0, 0, 1, 1], X)
-fitted, peak = peak - before, 0
-p = model.predict(X)
-running = False
-watcher.join()
+_, fitted = extra(lambda: model.fit(labels, [0, 0, 1, 1], X))
+p, predicted = extra(lambda: model.predict(X))
 right = np.mean(p == (np.hypot(*X.T) > 1.5))
-print(fitted, peak - before, right)
+print(fitted, predicted, right)
 """
 
 
