@@ -6,6 +6,9 @@ from scipy.stats import multivariate_normal
 
 from conftest import ring
 from flgp import FLGPRegressor
+from flgp.datasets import spiral
+from flgp.inference import learning
+from flgp.inference.learning import learn_at
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*connected part")
 # The heat-kernel GP alone.
@@ -315,3 +318,30 @@ def test_prediction_checks_its_arguments(fitted):
         fitted.predict(np.zeros((3, 2)), return_std=True, return_cov=True)
     with pytest.raises(ValueError, match="coverage"):
         fitted.predict_interval(np.zeros((3, 2)), coverage=1.5)
+
+
+@pytest.mark.filterwarnings("ignore:.*connected part")
+@pytest.mark.parametrize("seed", range(4))
+def test_no_bandwidth_is_ranked_by_a_poor_diffusion_time(seed, monkeypatch):
+    """What the search sees at a bandwidth is what many starts at that bandwidth alone reach.
+
+    The evidence has several modes in t, and t is counted in steps that depend on the bandwidth: the best t
+    of one bandwidth may lead to a poor mode at the next.
+    """
+    tried = []
+
+    def watched(*args, **options):
+        found = learn_at(*args, **options)
+        tried.append((args, found.log_posterior))
+        return found
+
+    monkeypatch.setattr(learning, "learn_at", watched)
+    rng = np.random.default_rng(seed)
+    data = spiral(600, sampling="blocks", random_state=seed)
+    known = rng.choice(600, 80, replace=False)
+    y = np.full(600, np.nan)
+    y[known] = data.f[known] + 0.5 * rng.standard_normal(80)
+    graph = {"base_kernel": "se", "n_anchors": 200, "n_neighbors": 5, "n_eigenpairs": 40}
+    FLGPRegressor(**graph, amplitude=1.0, mean="zero", random_state=seed).fit(data.X, y)
+    for (rows, labeled, tasks, settings, epsilon, *_), seen in tried:
+        assert seen > learn_at(rows, labeled, tasks, settings, epsilon).log_posterior - 0.5

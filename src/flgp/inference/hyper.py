@@ -146,8 +146,10 @@ class Fit:
     rivals: list[Array] = field(default_factory=list)  # theta of other modes that were seen on the way
 
 
-def maximize(evidence: Evidence, starts: Sequence[Array], alternatives: int = 1) -> Fit:
+def maximize(evidence: Evidence, starts: Sequence[Array], alternatives: int = 1, rough: bool = False) -> Fit:
     """L-BFGS from the most promising starts, roughly; then to convergence from the better end.
+
+    `rough`: only the first of the two.
 
     The evidence is multi-modal in t, so all starts are looked at, in order of t; those that are better than
     their neighbours, and so may lead to different modes, are followed. `alternatives` consecutive starts
@@ -168,8 +170,10 @@ def maximize(evidence: Evidence, starts: Sequence[Array], alternatives: int = 1)
             inside = [inside[i * alternatives + j] for i, j in enumerate(groups.argmax(axis=1))]
             values = groups.max(axis=1).tolist()
             ends = [_climb(evidence, inside[i], bounds, rough=True) for i in _peaks(values)]
-            inside = [end.x for end in sorted(ends, key=lambda end: end.fun)]
-        found = _climb(evidence, inside[0], bounds, rough=False)
+            ends.sort(key=lambda end: end.fun)
+            inside, found = [end.x for end in ends], ends[0]
+        if found is None or not rough:
+            found = _climb(evidence, inside[0], bounds, rough)
     best = fit_at(evidence, found.x if found is not None else np.empty(0), found)
     rivals = [other for other in inside[1:] if np.abs(other - best.theta).max() > _APART]
     return replace(best, rivals=rivals)

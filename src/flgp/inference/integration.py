@@ -177,8 +177,7 @@ def integrate_layers(
     for z, share in _BANDWIDTH_RULE:
         layer = middle
         if z != 0:
-            warm = [head.fit.theta for head in heads]
-            other = learn_at(graph, labeled, tasks, settings, epsilon * np.exp(z * spread), None, warm)
+            other = learn_at(graph, labeled, tasks, settings, epsilon * np.exp(z * spread), None, learned)
             integrals = [integrate(head.evidence, head.fit) for head in other.heads]
             layer = Layer(1.0, other.feature_map, other.heads, integrals)
         layers.append(layer)

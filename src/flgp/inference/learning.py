@@ -117,19 +117,16 @@ def learn(graph: NeighborGraph, labeled: NeighborBlock, tasks: Sequence[Task], s
         return learn_at(graph, labeled, tasks, settings, None if graph.local else settings.bandwidth)
     sample = _search_blocks(graph)
     trace: list[tuple[float, float]] = []
-    warm: list[Array] | None = None
-    near: FeatureMap | None = None
-    best: tuple[float, float, list[Array], FeatureMap] | None = None
+    beside: Learned | None = None
+    best: tuple[float, Learned] | None = None
 
     def attempt(c: float) -> None:
-        nonlocal best, warm, near
+        nonlocal best, beside
         epsilon = float(np.sqrt(c * graph.mean_sqdist) / 2.0)
-        found = learn_at(graph, labeled, tasks, settings, epsilon, sample, warm, near)
-        near = found.feature_map
-        warm = [head.fit.theta for head in found.heads]
-        trace.append((epsilon, found.log_posterior))
-        if best is None or found.log_posterior > best[1]:
-            best = (c, found.log_posterior, warm, near)
+        beside = learn_at(graph, labeled, tasks, settings, epsilon, sample, beside, rough=True)
+        trace.append((epsilon, beside.log_posterior))
+        if best is None or beside.log_posterior > best[1].log_posterior:
+            best = (c, beside)
 
     for c in settings.bandwidths:
         attempt(float(c))
@@ -137,9 +134,9 @@ def learn(graph: NeighborGraph, labeled: NeighborBlock, tasks: Sequence[Task], s
     for _ in range(_REFINEMENTS):
         assert best is not None
         step, center = float(np.sqrt(step)), best[0]
-        for beside in (center * step, center / step):
-            _, _, warm, near = best
-            attempt(beside)
+        for c in (center * step, center / step):
+            beside = best[1]
+            attempt(c)
     assert best is not None
     epsilon = float(np.sqrt(best[0] * graph.mean_sqdist) / 2.0)
     final = learn_at(graph, labeled, tasks, settings, epsilon)
@@ -168,31 +165,40 @@ def learn_at(
     settings: Settings,
     epsilon: float | None,
     blocks: Blocks[NeighborBlock] | None = None,
-    warm: Sequence[Array] | None = None,
-    near: FeatureMap | None = None,
+    beside: Learned | None = None,
+    rough: bool = False,
 ) -> Learned:
     """Feature map at one bandwidth, and the heads on it.
 
-    In a search: `warm` are starting points near the optimum, `near` is the map at another bandwidth.
+    `beside`: what was learned at another bandwidth, to begin from. `rough`: good enough to rank bandwidths.
     """
+    near = None if beside is None else beside.feature_map
     feature_map = settings.fit_map(graph, settings.n_eigenpairs, epsilon, blocks, settings.n_threads, near)
     features = feature_map.features(feature_map.rows_of(labeled))
-    starts = [None] * len(tasks) if warm is None else list(warm)
+    warm: Sequence[Head | None] = [None] * len(tasks) if beside is None else beside.heads
 
-    def fit_head(item: tuple[Task, Array | None]) -> Head:
-        task, start = item
-        return fit_task(task, features[task.rows], feature_map.eigenvalues, settings, start)
+    def fit_head(item: tuple[Task, Head | None]) -> Head:
+        task, other = item
+        return fit_task(task, features[task.rows], feature_map.eigenvalues, settings, other, rough)
 
     # Small matrices leave threads nothing but each other to wait for.
     n_threads = settings.n_threads if len(features) * features.shape[1] ** 2 > _THREADED_SIZE else 1
-    heads = list(thread_map(fit_head, zip(tasks, starts, strict=True), n_threads))
+    heads = list(thread_map(fit_head, zip(tasks, warm, strict=True), n_threads))
     return Learned(feature_map, heads, [])
 
 
 def fit_task(
-    task: Task, features: Array, eigenvalues: Array, settings: Settings, start: Array | None = None
+    task: Task,
+    features: Array,
+    eigenvalues: Array,
+    settings: Settings,
+    warm: Head | None = None,
+    rough: bool = False,
 ) -> Head:
-    """Learn the hyperparameters of one head from its labelled features (m, M)."""
+    """Learn the hyperparameters of one head from its labelled features (m, M).
+
+    `warm`: the same head on features that are not much different.
+    """
     if task.intercept_variance is not None:
         features = np.column_stack([features, np.ones(len(features))])
     inference = make_inference(settings.inference, features, task)
@@ -202,8 +208,8 @@ def fit_task(
     )
     if task.kept is not None and set(space.free) <= set(task.kept.values):
         return Head(task, evidence, fit_at(evidence, space.theta(task.kept.values), None))
-    starts, alternatives = ([start], 1) if start is not None else _starts(task, evidence)
-    return Head(task, evidence, maximize(evidence, starts, alternatives))
+    starts, alternatives = _starts(task, evidence, warm)
+    return Head(task, evidence, maximize(evidence, starts, alternatives, rough))
 
 
 def make_inference(name: str, features: Array, task: Task) -> Inference:
@@ -248,11 +254,15 @@ def hyper_space(task: Task, eigenvalues: Array, settings: Settings) -> HyperSpac
     )
 
 
-def _starts(task: Task, evidence: Evidence) -> tuple[list[Array], int]:
+def _starts(task: Task, evidence: Evidence, warm: Head | None) -> tuple[list[Array], int]:
     """Starting points: several diffusion times, each with amplitudes that give f a plausible variance.
 
     Gaussian labels show the variance of f. Others only bound it from below, so two amplitudes are tried:
     with a large one alone, a smooth function with little noise looks worse than a constant.
+
+    Beside another bandwidth the variance of f and the likelihood's parameters are those found there (`warm`);
+    t is counted in steps of the graph, which are others there, so it starts anew. The noise depends on the
+    mode in t, so its first guess is tried as well.
 
     Returns
     -------
@@ -260,13 +270,26 @@ def _starts(task: Task, evidence: Evidence) -> tuple[list[Array], int]:
     alternatives : int
         Starts for each t.
     """
+    free = evidence.space.free
     scale = task.likelihood.latent_scale(task.obs)
-    spreads = (1.0,) if isinstance(task.likelihood, Gaussian) else (0.6, 3.0)
     initial = task.likelihood.initial_parameters(task.obs)
+    spreads = (1.0,) if isinstance(task.likelihood, Gaussian) else (0.6, 3.0)
+    choices = [((spread * scale) ** 2, initial) for spread in spreads]
+    if warm is not None:
+        known = warm.fit.values
+        variance = known[AMPLITUDE] * _trace(warm.evidence, known[TIME])
+        there = (variance, {name: known[name] for name in initial})
+        choices = [there, choices[0]] if set(initial) & set(free) else [there]
+    elif AMPLITUDE not in free:
+        choices = choices[:1]  # they differ in nothing that is learned
     starts = []
     for time in starting_times(evidence.eigenvalues):
-        trace = np.exp(evidence.kernel.log_density(evidence.eigenvalues, time)).sum()
-        for spread in spreads:
-            values = {TIME: time, AMPLITUDE: (spread * scale) ** 2 / trace, **initial}
-            starts.append(np.log([values[name] for name in evidence.space.free]))
-    return starts, len(spreads)
+        for variance, own in choices:
+            values = {TIME: time, AMPLITUDE: variance / _trace(evidence, time), **own}
+            starts.append(np.log([values[name] for name in free]))
+    return starts, len(choices)
+
+
+def _trace(evidence: Evidence, time: float) -> float:
+    """Σ_j of the kernel's spectral density: n times the mean variance of f at amplitude 1."""
+    return float(np.exp(evidence.kernel.log_density(evidence.eigenvalues, time)).sum())

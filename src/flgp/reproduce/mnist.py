@@ -29,7 +29,7 @@ def setting(n: int, seed: int) -> Setting:
         s=1000,
         r=3,
         M=100,
-        r_sparse=max(n // 100, 3),
+        r_sparse=max(n // 500, 3),  # as in the published script
         seed=seed,
         threads=threads_for(10 * n),  # 100 columns: worth all cores from 10,000 points on
         anchors="minibatch" if n > 100_000 else "kmeans",
