@@ -55,11 +55,18 @@ def leading_eigenpairs(
 
 
 def _dense(matrix: sparse.csr_array, count: int, n_threads: int) -> tuple[Array, Array]:
-    size = matrix.shape[0]
-    span = (size - count, size - 1)
-    with blas_for(size, n_threads):
-        values, vectors = linalg.eigh(matrix.toarray(), subset_by_index=span, check_finite=False)
-    return values[::-1].copy(), vectors[:, ::-1].copy()
+    with blas_for(matrix.shape[0], n_threads):
+        return dense_eigenpairs(matrix.toarray(), count)
+
+
+def dense_eigenpairs(matrix: Array, count: int) -> tuple[Array, Array]:
+    """The largest eigenvalues (count,), descending, of a symmetric array, and their vectors (size, count)."""
+    size = len(matrix)
+    values, vectors = linalg.eigh(matrix, subset_by_index=(size - count, size - 1), check_finite=False)
+    if len(values) < count:
+        # LAPACK's solver for a part of the spectrum can lose some of many eigenvalues that nearly agree.
+        values, vectors = linalg.eigh(matrix, driver="evd", check_finite=False)
+    return values[::-1][:count].copy(), vectors[:, ::-1][:, :count].copy()
 
 
 def filtered_subspace(

@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from .._threads import blas_for
 from .._typing import Array
 from ..blocks import Blocks
+from ..eigensolvers import dense_eigenpairs
 from ..feature_map import FeatureMap, Rows
 from ..graph import NeighborBlock, NeighborGraph, Transition
 from ..spectrum import Spectrum, fit_spectrum
@@ -126,7 +127,7 @@ def _leading_eigenpairs(matrix: Array, count: int) -> tuple[Array, Array]:
     """Largest eigenvalues, descending, with vectors whose signs do not depend on the solver."""
     size = len(matrix)
     if size <= _DENSE_SIZE or count > size // 4:
-        values, vectors = linalg.eigh(matrix, subset_by_index=(size - count, size - 1), check_finite=False)
+        values, vectors = dense_eigenpairs(matrix, count)
     else:
         start = np.random.default_rng(0).standard_normal(size)
         # A small bandwidth leaves few entries that count, and products with those few are much faster.
@@ -135,9 +136,9 @@ def _leading_eigenpairs(matrix: Array, count: int) -> tuple[Array, Array]:
         try:
             product = sparse.csr_array(np.where(counting, matrix, 0.0)) if few else matrix
             values, vectors = eigsh(product, k=count, which="LA", v0=start, tol=_TOLERANCE)
+            values, vectors = values[::-1], vectors[:, ::-1]
         except ArpackNoConvergence:  # a tiny bandwidth leaves nearly the identity
-            values, vectors = linalg.eigh(matrix, subset_by_index=(size - count, size - 1))
-    values, vectors = values[::-1], vectors[:, ::-1]
+            values, vectors = dense_eigenpairs(matrix, count)
     signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(count)])
     return values, vectors * signs
 
