@@ -106,15 +106,17 @@ def test_predict_agrees_with_transduction_and_learns(options):
     assert (model.transduction_ != data.y).mean() < (0.3 if "n_landmarks" in options else 0.1)
 
 
-def test_bandwidth_is_searched_on_the_grid_of_the_paper():
+@pytest.mark.parametrize(("n_neighbors", "lowest", "highest"), [(None, 0.001, 1), (12, 0.1, 10)])
+def test_bandwidth_is_searched_on_the_grid_of_the_paper(n_neighbors, lowest, highest):
     data = circles(240, random_state=1)
     y = np.full(240, -1)
     y[::8] = data.y[::8]
-    model = GLGPClassifier(n_eigenpairs=20, random_state=0).fit(data.X, y)
-    tried = [
-        4 * epsilon**2 / squared_distances(data.X, data.X).mean() for epsilon, _ in model.bandwidth_trace_
-    ]
-    np.testing.assert_allclose(tried[:20], np.geomspace(0.001, 1, 20))
+    model = GLGPClassifier(n_neighbors=n_neighbors, n_eigenpairs=20, random_state=0).fit(data.X, y)
+    sqdist = squared_distances(data.X, data.X)
+    reach = np.sort(sqdist, axis=1)[:, (n_neighbors or 240) - 1] * (1 + 1e-9)
+    joined = (sqdist <= reach) | (sqdist <= reach[:, None])
+    tried = [4 * epsilon**2 / sqdist[joined].mean() for epsilon, _ in model.bandwidth_trace_]
+    np.testing.assert_allclose(tried[:20], np.geomspace(highest, lowest, 20))
     best = max(model.bandwidth_trace_, key=lambda pair: pair[1])[0]
     assert model.bandwidth_ == pytest.approx(best)
 

@@ -13,13 +13,15 @@ from ..estimators import FLGPClassifier, FLGPRegressor
 from ..estimators._base import HeatKernelEstimator
 from ..estimators._validation import check_choice, check_count
 from ..graph import choose_anchors
+from ..inference.learning import BANDWIDTH_GRID
 from ..likelihoods import Likelihood
 from ..sources import is_streamed
 from .landmarks import LandmarkGraph, join_to_landmarks
 from .nystrom import fit_landmark_map
 
-# The paper's grid for the GLGP; like that of FLGP in units of the mean squared distance, here of all pairs.
-GLGP_BANDWIDTHS = np.geomspace(0.001, 1.0, 20)
+# The paper's grid where all pairs are joined, in units of their mean squared distance. Where only near pairs
+# are, that unit is small, as it is for FLGP, and the grid is FLGP's.
+ALL_PAIRS_BANDWIDTHS = np.geomspace(0.001, 1.0, 20)
 
 LANDMARK_RULES = ("kmeans", "random")
 
@@ -72,7 +74,8 @@ class _Landmarks(HeatKernelEstimator):
         return not is_streamed(rows)
 
     def _eigenfeatures(self) -> dict[str, Any]:
-        return {"fit_map": fit_landmark_map, "bandwidths": GLGP_BANDWIDTHS}
+        grid = ALL_PAIRS_BANDWIDTHS if self.n_neighbors is None else BANDWIDTH_GRID
+        return {"fit_map": fit_landmark_map, "bandwidths": grid}
 
 
 @_documented

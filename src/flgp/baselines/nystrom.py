@@ -76,7 +76,8 @@ def fit_landmark_map(
 ) -> LandmarkFeatureMap:
     """Eigenfeatures at one bandwidth: what `fit_feature_map` is for the engine's own graph.
 
-    The landmarks alone decide; `blocks`, a sample of the rows, plays no part, nor does a map `near` it.
+    The landmarks alone decide; `blocks`, a sample of the rows, plays no part. `near` is the map at another
+    bandwidth, in a search.
     """
     assert isinstance(graph, LandmarkGraph)
     assert epsilon is not None
@@ -84,7 +85,8 @@ def fit_landmark_map(
     scale = 4.0 * epsilon**2
     with blas_for(pairs.shape[0], n_threads):
         if sparse.issparse(pairs):
-            q, spectrum = _sparse_spectrum(pairs, scale, n_eigenpairs, n_threads)
+            beside = None if near is None else near.spectrum
+            q, spectrum = _sparse_spectrum(pairs, scale, n_eigenpairs, n_threads, beside)
         else:
             q, spectrum = _dense_spectrum(pairs, scale, n_eigenpairs)
     return LandmarkFeatureMap(graph, Transition(-np.log(q), epsilon), spectrum)
@@ -144,20 +146,26 @@ def _leading_eigenpairs(matrix: Array, count: int) -> tuple[Array, Array]:
 
 
 def _sparse_spectrum(
-    sqdist: sparse.csr_array, scale: float, n_eigenpairs: int, n_threads: int
+    sqdist: sparse.csr_array, scale: float, n_eigenpairs: int, n_threads: int, near: Spectrum | None
 ) -> tuple[Array, Spectrum]:
-    """The same where only near pairs are joined: the engine's solver, which knows connected parts."""
+    """The same where only near pairs are joined: the engine's solver, which knows connected parts.
+
+    It is for eigenvalues in [0, 1], and those of a kernel that is cut off may be negative. So it gets the
+    walk that stays where it is every other time: eigenvalues (1 + λ) / 2, the same vectors.
+    """
     W = sqdist.copy()
     W.data = np.exp(sqdist.data / -scale)
     q = np.asarray(W.sum(axis=1)).ravel()
     W = sparse.csr_array(sparse.diags_array(1.0 / q) @ W @ sparse.diags_array(1.0 / q))
+    lazy = sparse.csr_array(W + sparse.diags_array(W.sum(axis=1)))
     # Rows of the walk sum to 1, so the mass of all landmarks is their number.
-    W *= len(q) / W.sum()
-    found = fit_spectrum(W, len(q), n_eigenpairs, n_threads)
+    lazy *= len(q) / lazy.sum()
+    found = fit_spectrum(lazy, len(q), n_eigenpairs, n_threads, near)
     sigma = 1.0 - found.eigenvalues  # roots of the eigenvalues: FLGP takes one step of two halves
-    keep = sigma**2 > _SMALLEST_EIGENVALUE
-    lift = _normalized(found.lift[:, keep]) / sigma[keep] ** 2
-    return q, replace(found, eigenvalues=1.0 - sigma[keep] ** 2, lift=lift, n_capped=0)
+    values = np.minimum(2.0 * sigma**2 - 1.0, 1.0)
+    keep = values > _SMALLEST_EIGENVALUE
+    lift = _normalized(found.lift[:, keep]) / values[keep]
+    return q, replace(found, eigenvalues=1.0 - values[keep], lift=lift, n_capped=0)
 
 
 def _normalized(vectors: Array) -> Array:
