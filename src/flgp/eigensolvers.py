@@ -13,7 +13,9 @@ from ._typing import Array
 
 # Dense `eigh` up to this size, or when most of the spectrum is wanted.
 _DENSE_SIZE, _DENSE_SHARE = 1500, 0.5
-# Up to this size also where iteration is slow.
+# Up to this size all eigenpairs, though few are wanted.
+_WHOLE_SIZE = 500
+# Dense up to this size also where iteration is slow.
 _DENSE_REFUGE = 6000
 # Filtered subspaces: extra vectors, columns and rows taken at a time, when to stop.
 _EXTRA, _COLUMNS, _ROWS = 0.1, 64, 2048
@@ -62,9 +64,12 @@ def _dense(matrix: sparse.csr_array, count: int, n_threads: int) -> tuple[Array,
 def dense_eigenpairs(matrix: Array, count: int) -> tuple[Array, Array]:
     """The largest eigenvalues (count,), descending, of a symmetric array, and their vectors (size, count)."""
     size = len(matrix)
-    values, vectors = linalg.eigh(matrix, subset_by_index=(size - count, size - 1), check_finite=False)
+    values, vectors = np.empty(0), matrix
+    if size > _WHOLE_SIZE and count <= size // 2:
+        values, vectors = linalg.eigh(matrix, subset_by_index=(size - count, size - 1), check_finite=False)
     if len(values) < count:
-        # LAPACK's solver for a part of the spectrum can lose some of many eigenvalues that nearly agree.
+        # A small spectrum is found whole more quickly than a part of it. And LAPACK's solver for parts can
+        # lose some of many eigenvalues that nearly agree.
         values, vectors = linalg.eigh(matrix, driver="evd", check_finite=False)
     return values[::-1][:count].copy(), vectors[:, ::-1][:, :count].copy()
 

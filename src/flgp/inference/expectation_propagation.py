@@ -31,12 +31,12 @@ class _AndersonMixer:
         self._gaps: list[Array] = []
         self._best = np.inf
 
-    def __call__(self, point: Array, gap: Array, whiten: Callable[[Array], Array]) -> Array:
+    def __call__(self, point: Array, gap: Array, unit_gap: Array, whiten: Callable[[Array], Array]) -> Array:
         """The next point (2, m) after `point`, where the plain update would add `gap`.
 
-        `whiten` puts gaps (..., 2, m) into units in which all rows matter alike.
+        `whiten` puts gaps (..., 2, m) into units in which all rows matter alike; `unit_gap` is `gap` in them.
         """
-        change = float(np.abs(whiten(gap)).max())
+        change = float(np.abs(unit_gap).max())
         if change > 10.0 * self._best:  # the combination led astray: begin again
             self._points, self._gaps = self._points[-1:], self._gaps[-1:]
         self._best = min(self._best, change)
@@ -44,13 +44,14 @@ class _AndersonMixer:
         self._gaps = [*self._gaps[-_MEMORY:], gap]
         if len(self._points) == 1:
             return point + gap
-        steps = np.stack(self._points[:-1]) - point
-        changes = np.stack(self._gaps[:-1]) - gap
+        steps = np.array(self._points[:-1]) - point
+        changes = np.array(self._gaps[:-1]) - gap
         units = whiten(changes).reshape(len(steps), -1)
         gram = units @ units.T
-        gram[np.diag_indices_from(gram)] *= 1.0 + 1e-10
-        share = np.linalg.lstsq(gram, -units @ whiten(gap).ravel(), rcond=1e-12)[0]
-        return point + gap + np.tensordot(share, steps + changes, 1)
+        gram.flat[:: len(gram) + 1] *= 1.0 + 1e-10
+        share = np.linalg.lstsq(gram, -units @ unit_gap.ravel(), rcond=1e-12)[0]
+        moves = (steps + changes).reshape(len(steps), -1)
+        return point + gap + (share @ moves).reshape(point.shape)
 
 
 class ExpectationPropagation:
@@ -112,12 +113,13 @@ class ExpectationPropagation:
             marginals = solver.marginals(*sites)
             gap = self._targets(marginals, likelihood, sites, self.obs, self.offset) - sites
             whiten = partial(_in_standard_deviations, marginals)
-            change = float(np.abs(whiten(gap)).max())
+            unit_gap = whiten(gap)
+            change = float(np.abs(unit_gap).max())
             if change < tolerance:
                 return sites, True
             if change < smallest:
                 best, smallest = sites, change
-            sites = mixer(sites, gap, whiten)
+            sites = mixer(sites, gap, unit_gap, whiten)
             np.maximum(sites[0], 0.0, out=sites[0])
         return best, False
 
@@ -160,14 +162,16 @@ class ExpectationPropagation:
         tilted = likelihood.tilted(obs, offset + mean, variance)
         curvature = np.maximum(tilted.curvature, 0.0)
         shrink = np.maximum(1.0 - variance * curvature, 1e-10)
-        return np.stack([curvature, tilted.gradient + mean * curvature]) / shrink
+        return np.array([curvature, tilted.gradient + mean * curvature]) / shrink
 
 
 def _in_standard_deviations(marginals: Marginals, change: Array) -> Array:
     """Changes (..., 2, m) of the sites as what they do to each marginal, so that flat sites do not count."""
     step, shift = change[..., 0, :], change[..., 1, :]
-    moved = (shift - step * marginals.mean) * np.sqrt(marginals.variance)
-    return np.stack([step * marginals.variance, moved], axis=-2)
+    units = np.empty_like(change)
+    units[..., 0, :] = step * marginals.variance
+    units[..., 1, :] = (shift - step * marginals.mean) * np.sqrt(marginals.variance)
+    return units
 
 
 def _cavities(marginals: Marginals, tau: Array, nu: Array) -> tuple[Array, Array]:

@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
-from scipy.special import logsumexp
 
 from .._typing import Array
 from ..kernels import SpectralKernel
@@ -83,8 +82,11 @@ class HyperSpace:
             return 0.0, 0.0
         time = self.values(theta)[TIME]
         logs = self.kernel.log_density(self.eigenvalues, time)
-        total = float(logsumexp(logs))
-        return total, float(np.exp(logs - total) @ self.kernel.log_density_slope(self.eigenvalues, time))
+        largest = float(logs.max())
+        weights = np.exp(logs - largest)
+        total = float(weights.sum())
+        slope = float(weights @ self.kernel.log_density_slope(self.eigenvalues, time)) / total
+        return largest + float(np.log(total)), slope
 
 
 @dataclass

@@ -62,6 +62,8 @@ def _power_coefficients(degree: int) -> Array:
 
 
 _COEFFICIENTS = _power_coefficients(18)
+_POWERS = np.arange(1.0, len(_COEFFICIENTS) + 1.0)
+_FIRST, _SECOND = _POWERS * _COEFFICIENTS, _POWERS**2 * _COEFFICIENTS  # of the derivatives
 
 
 def logit_kernel(successes: Array, failures: Array, eta: Array) -> Array:
@@ -118,15 +120,15 @@ def logistic_tilted(sign: Array, mean: Array, variance: Array) -> Tilted:
     per_unit = np.where(first > 0, 1.0 / _mills(first), np.exp(-0.5 * inner**2) / ndtr(-inner))
 
     # All powers at once, (K, m): for the few labels that are usual a loop over k would be mostly overhead.
-    k = np.arange(1.0, len(_COEFFICIENTS) + 1.0).reshape(-1, *(1,) * mu.ndim)
+    k = _POWERS.reshape(-1, *(1,) * mu.ndim)
     b = (mu + k * v) / sd
     exponent = np.minimum((k - 1) * (mu + 0.5 * (k + 1) * v), 0.0)
     below = np.where(b > 0, _mills(b) * per_unit, np.exp(exponent) * ndtr(-b) / ndtr(-inner))
     above = _mills((k * v - mu) / sd) * per_unit
-    kc = k * _COEFFICIENTS.reshape(k.shape)
-    z = _mills(-mu / sd) * per_unit + (kc / k * (below - above)).sum(axis=0)
-    z1 = (kc * (below + above)).sum(axis=0)
-    z2 = (k * kc * (below - above)).sum(axis=0)
+    difference = below - above
+    z = _mills(-mu / sd) * per_unit + np.tensordot(_COEFFICIENTS, difference, 1)
+    z1 = np.tensordot(_FIRST, below + above, 1)
+    z2 = np.tensordot(_SECOND, difference, 1)
 
     unit = np.where(favoured, np.exp(log_unit), 1.0)
     opposite = np.where(favoured, unit * z, 0.0)
