@@ -19,7 +19,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from .._threads import blas_for
 from .._typing import Array
 from ..blocks import Blocks
-from ..eigensolvers import dense_eigenpairs
+from ..eigensolvers import ROUGH, dense_eigenpairs
 from ..feature_map import FeatureMap, Rows
 from ..graph import NeighborBlock, NeighborGraph, Transition
 from ..spectrum import Spectrum, fit_spectrum
@@ -88,7 +88,8 @@ def fit_landmark_map(
             beside = None if near is None else near.spectrum
             q, spectrum = _sparse_spectrum(pairs, scale, n_eigenpairs, n_threads, beside)
         else:
-            q, spectrum = _dense_spectrum(pairs, scale, n_eigenpairs)
+            tolerance = _TOLERANCE if near is None else ROUGH
+            q, spectrum = _dense_spectrum(pairs, scale, n_eigenpairs, tolerance)
     return LandmarkFeatureMap(graph, Transition(-np.log(q), epsilon), spectrum)
 
 
@@ -109,7 +110,9 @@ def _walk(pairs: Matrix, log_ratio: Array, scale: float) -> Matrix:
     return sparse.csr_array((weight, pairs.indices, pairs.indptr), shape=pairs.shape)
 
 
-def _dense_spectrum(sqdist: Array, scale: float, n_eigenpairs: int) -> tuple[Array, Spectrum]:
+def _dense_spectrum(
+    sqdist: Array, scale: float, n_eigenpairs: int, tolerance: float
+) -> tuple[Array, Spectrum]:
     """Column sums q and the leading eigenpairs of a graph in which every pair is joined."""
     W = np.exp(sqdist / -scale)
     q = W.sum(axis=1)
@@ -118,14 +121,14 @@ def _dense_spectrum(sqdist: Array, scale: float, n_eigenpairs: int) -> tuple[Arr
     root = 1.0 / np.sqrt(W.sum(axis=1))
     W *= root[:, None]
     W *= root
-    values, vectors = _leading_eigenpairs(W, min(n_eigenpairs, len(W)))
+    values, vectors = _leading_eigenpairs(W, min(n_eigenpairs, len(W)), tolerance)
     keep = values > _SMALLEST_EIGENVALUE
     values, vectors = np.minimum(values[keep], 1.0), vectors[:, keep] * root[:, None]
     lift = _normalized(vectors) / values
     return q, Spectrum(1.0 - values, lift, np.zeros(len(W), dtype=np.int64), 0)
 
 
-def _leading_eigenpairs(matrix: Array, count: int) -> tuple[Array, Array]:
+def _leading_eigenpairs(matrix: Array, count: int, tolerance: float) -> tuple[Array, Array]:
     """Largest eigenvalues, descending, with vectors whose signs do not depend on the solver."""
     size = len(matrix)
     if size <= _DENSE_SIZE or count > size // 4:
@@ -137,7 +140,7 @@ def _leading_eigenpairs(matrix: Array, count: int) -> tuple[Array, Array]:
         few = counting.mean() < _SPARSE_SHARE
         try:
             product = sparse.csr_array(np.where(counting, matrix, 0.0)) if few else matrix
-            values, vectors = eigsh(product, k=count, which="LA", v0=start, tol=_TOLERANCE)
+            values, vectors = eigsh(product, k=count, which="LA", v0=start, tol=tolerance)
             values, vectors = values[::-1], vectors[:, ::-1]
         except ArpackNoConvergence:  # a tiny bandwidth leaves nearly the identity
             values, vectors = dense_eigenpairs(matrix, count)
