@@ -107,6 +107,8 @@ def logistic_tilted(sign: Array, mean: Array, variance: Array) -> Tilted:
     sign, mean, variance = np.broadcast_arrays(
         np.asarray(sign, dtype=float), np.asarray(mean, dtype=float), np.asarray(variance, dtype=float)
     )
+    shape = mean.shape
+    sign, mean, variance = (array.ravel() for array in (sign, mean, variance))
     favoured = sign * mean > 0
     mu, v = -np.abs(mean), np.maximum(variance, _SMALLEST_VARIANCE)
     sd = np.sqrt(v)
@@ -120,15 +122,17 @@ def logistic_tilted(sign: Array, mean: Array, variance: Array) -> Tilted:
     per_unit = np.where(first > 0, 1.0 / _mills(first), np.exp(-0.5 * inner**2) / ndtr(-inner))
 
     # All powers at once, (K, m): for the few labels that are usual a loop over k would be mostly overhead.
-    k = _POWERS.reshape(-1, *(1,) * mu.ndim)
+    k = _POWERS[:, None]
     b = (mu + k * v) / sd
-    exponent = np.minimum((k - 1) * (mu + 0.5 * (k + 1) * v), 0.0)
-    below = np.where(b > 0, _mills(b) * per_unit, np.exp(exponent) * ndtr(-b) / ndtr(-inner))
+    below = _mills(b) * per_unit
+    row, column = np.nonzero(b <= 0)  # few, under a wide prior
+    exponent = row * (mu[column] + 0.5 * (row + 2) * v[column])  # k = row + 1
+    below[row, column] = np.exp(np.minimum(exponent, 0.0)) * ndtr(-b[row, column]) / ndtr(-inner[column])
     above = _mills((k * v - mu) / sd) * per_unit
     difference = below - above
-    z = _mills(-mu / sd) * per_unit + np.tensordot(_COEFFICIENTS, difference, 1)
-    z1 = np.tensordot(_FIRST, below + above, 1)
-    z2 = np.tensordot(_SECOND, difference, 1)
+    z = _mills(-mu / sd) * per_unit + _COEFFICIENTS @ difference
+    z1 = _FIRST @ (below + above)
+    z2 = _SECOND @ difference
 
     unit = np.where(favoured, np.exp(log_unit), 1.0)
     opposite = np.where(favoured, unit * z, 0.0)
@@ -136,7 +140,8 @@ def logistic_tilted(sign: Array, mean: Array, variance: Array) -> Tilted:
     log_normalizer = np.where(favoured, np.log1p(-opposite), log_unit + np.log(z))
     slope = unit * z1 / total
     bend = np.where(favoured, -unit, unit) * z2 / total
-    return Tilted(log_normalizer, sign * slope, np.clip(slope**2 - bend, 0.0, 1.0 / v))
+    curvature = np.clip(slope**2 - bend, 0.0, 1.0 / v)
+    return Tilted(*(part.reshape(shape) for part in (log_normalizer, sign * slope, curvature)))
 
 
 def _mills(b: Array) -> Array:
