@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import linalg, sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from flgp import eigensolvers
 from flgp.eigensolvers import dense_eigenpairs, filtered_subspace, is_dense, leading_eigenpairs
@@ -108,3 +109,14 @@ def test_eigenpairs_that_lapack_loses_are_found_again(monkeypatch):
     values, vectors = dense_eigenpairs(matrix, 10)
     np.testing.assert_allclose(values, np.sort(np.linalg.eigvalsh(matrix))[::-1][:10])
     np.testing.assert_allclose(matrix @ vectors, vectors * values, atol=1e-12)
+
+
+def test_a_block_that_may_not_grow_ends_with_a_warning(monkeypatch):
+    """A spectrum without a gap, too large for a wider block: what was found, and how well."""
+    values = 1.0 - 1e-6 * np.arange(400.0)
+    monkeypatch.setattr(eigensolvers, "_DENSE_REFUGE", 0)
+    monkeypatch.setattr(eigensolvers, "_LARGEST_BLOCK", 0)
+    with pytest.warns(ConvergenceWarning, match="10 leading of 400 eigenpairs"):
+        found, vectors = filtered_subspace(sparse.diags_array(values).tocsr(), 10, np.ones(400))
+    assert vectors.shape == (400, 10)
+    np.testing.assert_allclose(found, 1.0, atol=4e-4)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Callable
 
 import numpy as np
 from scipy import linalg, sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from ._threads import blas_for, thread_map
 from ._typing import Array
@@ -25,8 +27,9 @@ _EXTRA, _COLUMNS, _ROWS = 0.1, 64, 2048
 FINE, ROUGH = 1e-8, 1e-4
 # Share of all known vectors' size below which one of them is none.
 _NOTHING = 1e-12
-# Rounds after which a block that has not converged is doubled.
-_PATIENCE = 8
+# Rounds after which a block that has not converged is doubled, while it has at most so many numbers (0.8 GB);
+# and the round after which a block that may not grow will have to do.
+_PATIENCE, _LARGEST_BLOCK, _LAST_ROUND = 8, 10**8, 32
 # Degrees of the polynomial, and by how much (in logarithms) it should part the wanted from the rest.
 _FIRST_DEGREE, _MAX_DEGREE, _GROWTH = 16, 80, 7.0
 
@@ -118,10 +121,24 @@ def filtered_subspace(
             # No gap behind the block, as in a graph of many nearly separate parts: take all, or look further.
             if size <= _DENSE_REFUGE:
                 return _dense(matrix, count, n_threads)
-            more = min(block.shape[1], size - block.shape[1])
-            block = np.column_stack([block, rng.standard_normal((size, more))])
+            more = min(block.shape[1], size - block.shape[1], _LARGEST_BLOCK // size - block.shape[1])
+            if more > 0:
+                block = np.column_stack([block, rng.standard_normal((size, more))])
+            elif n_rounds >= _LAST_ROUND:
+                if tolerance <= FINE:  # otherwise it is one of many bandwidths that are only looked at
+                    _warn_of_parts(count, size, worst)
+                break
         block = _filtered(matrix, block, edge, degree, n_threads)
     return values[:count], block[:, :count].copy()
+
+
+def _warn_of_parts(count: int, size: int, worst: float) -> None:
+    warnings.warn(
+        f"The {count} leading of {size} eigenpairs were found to {worst:.0e} only: the graph nearly falls "
+        "into more parts than that. A wider bandwidth or more neighbours would hold it together.",
+        ConvergenceWarning,
+        stacklevel=3,
+    )
 
 
 def _orthonormal(block: Array, n_threads: int) -> Array:
