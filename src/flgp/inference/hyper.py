@@ -176,15 +176,15 @@ def maximize(evidence: Evidence, starts: Sequence[Array], alternatives: int = 1,
             inside, found = [end.x for end in ends], ends[0]
         if found is None or not rough:
             found = _climb(evidence, inside[0], bounds, rough)
-    best = fit_at(evidence, found.x if found is not None else np.empty(0), found)
+    best = fit_at(evidence, found.x if found is not None else np.empty(0), found, rough)
     rivals = [other for other in inside[1:] if np.abs(other - best.theta).max() > _APART]
     return replace(best, rivals=rivals)
 
 
-def fit_at(evidence: Evidence, theta: Array, found: OptimizeResult | None) -> Fit:
+def fit_at(evidence: Evidence, theta: Array, found: OptimizeResult | None, rough: bool = False) -> Fit:
     """What is known at theta, where a search ended (None: nothing was searched)."""
     space = evidence.space
-    evaluation, gradient = evidence.evaluate(theta)
+    evaluation, gradient = evidence.evaluate(theta, rough)
     prior, slope = space.log_prior(theta)
     values_at_end = space.values(theta)
     return Fit(

@@ -36,8 +36,9 @@ from .softmax import SoftmaxLaplace
 # Bandwidths are searched as c in 4ε² = c · mean d², the paper's grid, then refined around the best.
 BANDWIDTH_GRID = np.geomspace(0.1, 10.0, 20)
 _REFINEMENTS = 3
-# Rows that the search for the bandwidth looks at; the final graph uses all.
-_SEARCH_ROWS = 131_072
+# Rows that the search for the bandwidth looks at, and more where there are many anchors, up to twice as many;
+# the final graph uses all.
+_SEARCH_ROWS, _SEARCH_ROWS_PER_ANCHOR = 65_536, 100
 # m·M² from which heads are learned side by side.
 _THREADED_SIZE = 5e7
 
@@ -147,7 +148,8 @@ def learn(graph: NeighborGraph, labeled: NeighborBlock, tasks: Sequence[Task], s
 
 def _search_blocks(graph: NeighborGraph) -> Blocks[NeighborBlock] | None:
     """Every k-th row, enough of them to rank the bandwidths; None: all rows."""
-    stride = graph.n_rows // _SEARCH_ROWS
+    rows = int(np.clip(_SEARCH_ROWS_PER_ANCHOR * len(graph.anchors), _SEARCH_ROWS, 2 * _SEARCH_ROWS))
+    stride = graph.n_rows // rows
     return graph.blocks.map_at(_Thin(stride)) if stride > 1 else None
 
 
