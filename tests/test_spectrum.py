@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from conftest import ring
-from flgp import eigensolvers
+from flgp import eigensolvers, spectrum
 from flgp.blocks import Blocks, row_blocks
 from flgp.feature_map import fit_feature_map
 from flgp.graph import NeighborBlock, choose_anchors, join_to_anchors
@@ -141,3 +141,16 @@ def test_a_spectrum_near_by_is_a_start_only(monkeypatch):
     decay = np.exp(-50 * exact.eigenvalues)
     one, two = (m.features(m.rows(X)) for m in (exact, found))
     np.testing.assert_allclose((one * decay) @ one.T, (two * decay) @ two.T, atol=1e-2)
+
+
+def test_parts_beyond_memory_are_the_smallest_ones(monkeypatch):
+    """A lift of parts times anchors must not fill the memory: 70,000 parts of as many points did."""
+    monkeypatch.setattr(spectrum, "_MOST_NUMBERS", 3 * 28)
+    sizes = [10, 2, 8, 3, 5]
+    gram = sparse.csr_array(sparse.block_diag([np.full((k, k), 1.0 / k) for k in sizes]))
+    with pytest.warns(UserWarning, match="5 parts, and there is memory for the 3 largest"):
+        found = fit_spectrum(gram, 28, 2)
+    owner = np.repeat(np.arange(5), sizes)
+    has_features = [bool(found.lift[owner == part].any()) for part in range(5)]
+    assert has_features == [True, False, True, False, True]
+    assert found.lift.shape == (28, 3)

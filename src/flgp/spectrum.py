@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -17,6 +18,8 @@ from .eigensolvers import FINE, ROUGH, leading_eigenpairs
 _SMALLEST_SIGMA = 1e-4
 # Entries of the normalised Gram matrix below this do not connect two anchors.
 _EDGE = 1e-13
+# Numbers of the lift (2 GB) that components alone may ask for.
+_MOST_NUMBERS = 250_000_000
 # Components up to this size are solved sooner than a thread starts.
 _TINY_COMPONENT = 300
 # A component's prior variance is a²·n/n_c. One with this many times the usual value holds so few
@@ -61,7 +64,17 @@ def fit_spectrum(
     pattern.data = (pattern.data > _EDGE).astype(float)
     pattern.eliminate_zeros()
     n_components, components = connected_components(pattern, directed=False)
-    wanted = max(n_eigenpairs, n_components)
+    seen = min(n_components, max(_MOST_NUMBERS // len(mass), 1))
+    if seen < n_components and near is None:
+        warnings.warn(
+            f"The graph falls into {n_components:,} parts, and there is memory for the {seen:,} largest: "
+            "elsewhere predictions are the prior mean. A wider bandwidth or more neighbours would hold it "
+            "together.",
+            UserWarning,
+            stacklevel=2,
+        )
+    wanted = max(n_eigenpairs, seen)
+    of_each = wanted - seen + 1  # the others have one each at least
 
     order = np.argsort(components, kind="stable")
     bounds = np.searchsorted(components[order], np.arange(n_components + 1))
@@ -72,9 +85,9 @@ def fit_spectrum(
         own_threads = n_threads if n_components == 1 else 1
         trivial = _trivial_vector(mass[members])
         if near is None:
-            return *_solved(block, wanted, trivial, own_threads), members
+            return *_solved(block, of_each, trivial, own_threads), members
         vectors = near.lift[members] * trivial[:, None]
-        return *_solved(block, wanted, trivial, own_threads, vectors, ROUGH), members
+        return *_solved(block, of_each, trivial, own_threads, vectors, ROUGH), members
 
     # Several components are fastest on one thread each, side by side unless they are tiny.
     spans = list(pairwise(bounds.tolist()))
@@ -88,8 +101,9 @@ def fit_spectrum(
     owner = np.repeat(np.arange(n_components), [len(values) for values, _, _ in pieces])
     column = np.concatenate([np.arange(len(values)) for values, _, _ in pieces])
     sigma = np.sqrt(np.clip(squared, 0.0, 1.0))
-    # One eigenpair of each component first, then the largest of all.
-    rank = np.lexsort((owner, -sigma, column > 0))
+    # One eigenpair of each component first (of the largest ones), then the largest of all.
+    smallness = np.where(column > 0, 0.0, -np.bincount(components, weights=mass)[owner])
+    rank = np.lexsort((owner, -sigma, smallness, column > 0))
     keep = rank[sigma[rank] > _SMALLEST_SIGMA][:wanted]
     keep = keep[np.lexsort((owner[keep], -sigma[keep]))]
 
@@ -118,6 +132,8 @@ def _solved(
 ) -> tuple[Array, Array]:
     """Largest eigenvalues σ², descending, with vectors whose signs do not depend on the solver."""
     size = block.shape[0]
+    if wanted == 1:
+        return np.ones(1), trivial[:, None]
     if start is None:
         start = trivial + np.random.default_rng(0).standard_normal(size) / np.sqrt(size)
     values, vectors = leading_eigenpairs(block, wanted, start, n_threads, tolerance)
