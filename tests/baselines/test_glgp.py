@@ -1,10 +1,12 @@
 """The GLGP against its defining matrices."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 
-from flgp.baselines import GLGPClassifier, GLGPRegressor
+from flgp.baselines import GLGPClassifier, GLGPRegressor, landmarks
 from flgp.baselines.landmarks import join_to_landmarks, squared_distances
 from flgp.baselines.nystrom import fit_landmark_map
 from flgp.datasets import circle_heat_kernel, circles
@@ -137,3 +139,15 @@ def test_clone_keeps_parameters_and_bad_ones_are_refused(cloud):
         GLGPRegressor(n_landmarks=0).fit(cloud, cloud[:, 0])
     with pytest.raises(ValueError, match="n_neighbors=1"):
         GLGPRegressor(n_neighbors=1).fit(cloud, cloud[:, 0])
+
+
+def test_neighbours_of_landmarks_take_memory_for_one_tile(monkeypatch):
+    """70,000 landmarks took 24 GB: 64 rows of all distances were kept for the sake of one column."""
+    monkeypatch.setattr(landmarks, "_BLOCK_ENTRIES", 1)  # tiles of 64 rows
+    X = np.random.default_rng(0).standard_normal((2000, 2))
+    join_to_landmarks(X[:200], X[:200], 5)  # what is loaded once
+    tracemalloc.start()
+    join_to_landmarks(X, X, 5)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 12e6  # all distances are 32 MB

@@ -113,8 +113,11 @@ def joined_pairs(X: Array, landmarks: Array, r: int, reach: Array | None) -> Mat
 
 def _kth_smallest(X: Array, landmarks: Array, k: int) -> Array:
     """Squared distance to the k-th nearest landmark, (b,)."""
-    tiles = _tiles(X, len(landmarks))
-    return np.concatenate([np.partition(squared_distances(t, landmarks), k - 1)[:, k - 1] for t in tiles])
+    parts = []
+    for tile in _tiles(X, len(landmarks)):
+        nearest = np.partition(squared_distances(tile, landmarks), k - 1)
+        parts.append(nearest[:, k - 1].copy())  # a view would keep all distances of the tile
+    return np.concatenate(parts)
 
 
 def _tiles(X: Array, width: int) -> list[Array]:
