@@ -13,7 +13,7 @@ from ..experiment import Row
 from ..methods import LABELS, OURS, PAPER
 from ..sampling import LAWS
 from ..tables import summarize
-from .style import BLUE, METHOD_COLORS, METHOD_MARKERS, PAGE, bare_map, panels
+from .style import BLUE, METHOD_COLORS, METHOD_MARKERS, PAGE, bare_map, panels, plain_log
 
 _TITLES = {
     "uniform": "(i) uniform",
@@ -63,6 +63,7 @@ def errors_by_law(rows: Sequence[Row]) -> Figure:
                     label=f"{LABELS[method]}, {model}",
                 )
         ax.set(title=f"n = {n:,}", xticks=range(len(LAWS)), xticklabels=LAWS, yscale="log")
+        plain_log(ax.yaxis)
     axes[0, 0].set_ylabel("MSE (bars: standard error)")
     handles, names = axes[0, -1].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside right center")
