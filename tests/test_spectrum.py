@@ -154,3 +154,23 @@ def test_parts_beyond_memory_are_the_smallest_ones(monkeypatch):
     has_features = [bool(found.lift[owner == part].any()) for part in range(5)]
     assert has_features == [True, False, True, False, True]
     assert found.lift.shape == (28, 3)
+
+
+@pytest.mark.parametrize("weight", [1e-12, 1e-10, 1e-8])
+def test_parts_that_hardly_hold_together_are_orthogonal(weight):
+    """Three rings joined by next to nothing: the solver alone mixes their eigenvectors with the constant."""
+    angle = 2 * np.pi * np.arange(40) / 40
+    ring_of_weights = np.exp(-50 * (1 - np.cos(angle[:, None] - angle)))
+    gram = sparse.block_diag([ring_of_weights * k for k in (1.0, 1.3, 1.7)]).tolil()
+    for a, b in ((3, 50), (60, 95)):
+        gram[a, b] = gram[b, a] = weight
+    gram = sparse.csr_array(gram)
+    gram *= 120 / gram.sum()
+    found = fit_spectrum(gram, 120, 9)
+    assert found.n_components == 1
+    # Columns of Λ^(1/2) B diag(σ) are √n times orthonormal vectors, the first one Λ^(1/2) 1.
+    mass = gram.sum(axis=1)
+    vectors = np.sqrt(mass)[:, None] * found.lift * (1 - found.eigenvalues)
+    np.testing.assert_allclose(vectors.T @ vectors, 120 * np.eye(9), atol=1e-8)
+    np.testing.assert_allclose(np.abs(found.lift[:, 0]), 1.0, rtol=1e-9)
+    assert np.all(np.diff(found.eigenvalues) > -1e-15)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 
 from ._threads import thread_map
@@ -18,6 +18,8 @@ from .eigensolvers import FINE, ROUGH, leading_eigenpairs
 _SMALLEST_SIGMA = 1e-4
 # Entries of the normalised Gram matrix below this do not connect two anchors.
 _EDGE = 1e-13
+# Eigenvalues this near mix their vectors, by rounding over their difference.
+_NEARLY = 1e-6
 # Numbers of the lift (2 GB) that components alone may ask for.
 _MOST_NUMBERS = 250_000_000
 # Components up to this size are solved sooner than a thread starts.
@@ -137,7 +139,14 @@ def _solved(
     if start is None:
         start = trivial + np.random.default_rng(0).standard_normal(size) / np.sqrt(size)
     values, vectors = leading_eigenpairs(block, wanted, start, n_threads, tolerance)
-    # The top pair is known exactly.
+    # The top pair is known exactly. Where others are as near to 1, between parts that hardly hold together,
+    # the solver cannot tell them from it: they are looked for again, orthogonal to it.
+    near_one = int(np.count_nonzero(values > 1.0 - _NEARLY))
+    if near_one > 1:
+        mixed = vectors[:, :near_one] - np.outer(trivial, trivial @ vectors[:, :near_one])
+        basis = linalg.svd(mixed, full_matrices=False)[0][:, : near_one - 1]
+        own, rotation = linalg.eigh(basis.T @ (block @ basis))
+        values[1:near_one], vectors[:, 1:near_one] = own[::-1], basis @ rotation[:, ::-1]
     values[0], vectors[:, 0] = 1.0, trivial
     signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(values))])
     return values, vectors * np.where(signs == 0, 1.0, signs)

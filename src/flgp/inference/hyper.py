@@ -20,6 +20,9 @@ _GRADIENT_TOLERANCE = 1e-3
 _FOLLOWED = 2
 # Modes closer than this, in logarithms, are the same.
 _APART = 1.0
+# Where the labels say nothing about t (one in each part of the graph), rounding must not choose it: among
+# equals the longest time, which carries a label farthest.
+_TILT = 1e-6
 
 
 class Inference(Protocol):
@@ -170,7 +173,7 @@ def maximize(evidence: Evidence, starts: Sequence[Array], alternatives: int = 1,
                 for i in range(len(groups))[:: -1 if j % 2 else 1]:
                     groups[i, j] = evidence.log_posterior(inside[i * alternatives + j], rough=True)[0]
             inside = [inside[i * alternatives + j] for i, j in enumerate(groups.argmax(axis=1))]
-            values = groups.max(axis=1).tolist()
+            values = (groups.max(axis=1) + _TILT * np.arange(len(groups))).tolist()
             ends = [_climb(evidence, inside[i], bounds, rough=True) for i in _peaks(values)]
             ends.sort(key=lambda end: end.fun)
             inside, found = [end.x for end in ends], ends[0]
