@@ -71,12 +71,12 @@ def _dense(matrix: sparse.csr_array, count: int, n_threads: int) -> tuple[Array,
 def dense_eigenpairs(matrix: Array, count: int) -> tuple[Array, Array]:
     """The largest eigenvalues (count,), descending, of a symmetric array, and their vectors (size, count)."""
     size = len(matrix)
-    values, vectors = np.empty(0), matrix
-    if size > _WHOLE_SIZE and count <= size // 2:
+    whole = size <= _WHOLE_SIZE or count > size // 2  # a small spectrum is found sooner than a part of it
+    if not whole:
         values, vectors = linalg.eigh(matrix, subset_by_index=(size - count, size - 1), check_finite=False)
-    if len(values) < count:
-        # A small spectrum is found whole more quickly than a part of it. And LAPACK's solver for parts can
-        # lose some of many eigenvalues that nearly agree.
+        # LAPACK's solver for parts can lose some of many eigenvalues that nearly agree.
+        whole = len(values) < count
+    if whole:
         values, vectors = linalg.eigh(matrix, driver="evd", check_finite=False)
     return values[::-1][:count].copy(), vectors[:, ::-1][:, :count].copy()
 

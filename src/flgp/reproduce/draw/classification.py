@@ -31,6 +31,8 @@ def error_and_time(rows: Sequence[Row]) -> Figure:
                 "mew": 0.6 if method == DEFAULTS else 1.0,
                 "ls": "-" if model == OURS else ":",
                 "mfc": METHOD_COLORS[method] if model == OURS else "white",
+                # A single point has no line by which it would be seen below others.
+                "zorder": 3 if len(sizes) == 1 else 2,
             }
             for ax, metric in ((axes[0, 0], "error"), (axes[0, 1], "seconds")):
                 means = [summarize(here, metric, n=n).mean for n in sizes]  # type: ignore[union-attr]
