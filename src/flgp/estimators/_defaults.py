@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 
 def auto_anchors(n: int) -> int:
     """Number of anchors for n points.
 
-    Accuracy grows with s rather than with n, and so does cost: 30·√n anchors, at most 8000. An anchor with
-    fewer than about five points is hardly joined to the others, so at most a fifth of the points.
+    Accuracy grows with s rather than with n, and so does cost: at most 16,000. An anchor with fewer than
+    about five points is hardly joined to the others, so a fifth of the points where that is less.
     """
-    return max(1, min(int(30.0 * np.sqrt(n)), 8000, max(n // 5, min(n, 50))))
+    return max(1, min(n // 5, 16_000) if n >= 250 else min(n, 50))
 
 
 def auto_eigenpairs(n_anchors: int, n_labeled: int) -> int:

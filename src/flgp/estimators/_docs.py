@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 SHARED_PARAMETERS = """n_anchors : int or "auto"
-        s, the number of anchors. "auto": 30·√n, at most 8000 and a fifth of the points.
+        s, the number of anchors. "auto": a fifth of the points, at most 16,000.
         More anchors is the way to more accuracy; memory is about n·(3r+p) numbers, never n·s.
     n_neighbors : int
         r, the anchors that each point is joined to.

@@ -1,0 +1,36 @@
+"""What "auto" means."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flgp import HeatKernelFeatures
+from flgp.datasets import circles
+from flgp.estimators._defaults import auto_anchors, auto_eigenpairs
+
+
+@given(st.integers(1, 10**9))
+def test_anchors_grow_with_the_points_up_to_a_limit(n):
+    s = auto_anchors(n)
+    assert 1 <= s <= min(n, 16_000)
+    assert s <= auto_anchors(n + 1)
+    assert s >= min(n // 5, 16_000)
+
+
+def test_eigenpairs_are_fewer_than_the_anchors_can_tell_apart():
+    assert auto_eigenpairs(1, 0) == 1
+    assert auto_eigenpairs(100, 10**6) == 50
+    assert auto_eigenpairs(16_000, 100) == 200
+    assert auto_eigenpairs(16_000, 5_000) == 500
+    assert auto_eigenpairs(16_000, 10**6) == 1000
+
+
+def test_a_fit_uses_them():
+    data = circles(900, random_state=0)
+    model = HeatKernelFeatures(random_state=0).fit(data.X)
+    assert len(model.anchors_) <= 180
+    # Few are lost: clusters that nobody shares.
+    assert len(model.anchors_) > 150
+    assert np.all(np.isfinite(model.transform(data.X)))
