@@ -56,6 +56,29 @@ def test_every_choice_of_solver_agrees(monkeypatch, dense_size):
     assert np.linalg.norm(matrix @ vectors - vectors * values, axis=0).max() < 2e-6
 
 
+@pytest.mark.parametrize("bridge", [1.0, 1e-6])
+def test_heavy_rows(monkeypatch, bridge):
+    """Lanczos first; where parts hardly hold together it is not trusted, and all copies are found."""
+    monkeypatch.setattr(eigensolvers, "_DENSE_SIZE", 0)
+    monkeypatch.setattr(eigensolvers, "_DENSE_REFUGE", 0)
+    monkeypatch.setattr(eigensolvers, "_HEAVY_ROW", 3)
+    filtered, calls = filtered_subspace, []
+    monkeypatch.setattr(eigensolvers, "filtered_subspace", lambda *a: calls.append(a[1]) or filtered(*a))
+    one, _ = walk_on_a_ring(60)
+    parts = sparse.csr_array(sparse.block_diag([one] * 3))
+    ends = np.array([0, 60]), np.array([60, 120])
+    link = sparse.csr_array((np.full(2, bridge), ends), shape=parts.shape)
+    gram = sparse.csr_array(parts + link + link.T)
+    mass = gram.sum(axis=1)
+    root = sparse.diags_array(1.0 / np.sqrt(mass))
+    matrix = sparse.csr_array(root @ gram @ root)
+    values, vectors = leading_eigenpairs(matrix, 12, np.sqrt(mass))
+    exact = linalg.eigvalsh(matrix.toarray())[::-1][:12]
+    np.testing.assert_allclose(values, exact, atol=1e-10)
+    assert np.linalg.norm(matrix @ vectors - vectors * values, axis=0).max() < 1e-6
+    assert len(calls) == (0 if bridge == 1.0 else 1)
+
+
 @pytest.mark.parametrize("refuge", [0, 6000])
 @pytest.mark.parametrize("count", [5, 30])
 def test_many_nearly_separate_parts(monkeypatch, count, refuge):
