@@ -23,9 +23,9 @@ _LARGE_SIZE, _LARGE_SHARE = 12_000, 0.5
 _WHOLE_SIZE = 500
 # Dense up to this size also where iteration is slow.
 _DENSE_REFUGE = 6000
-# Entries in a row from which products are what costs: Lanczos, which needs the fewest, is then tried first. And
-# the gap below 1 that says that the graph does not nearly fall into parts. (100 pairs of a graph of 70,000
-# points with 200 entries each take it half a minute, filtered subspaces several.)
+# Entries in a row from which products are what costs: Lanczos, which needs the fewest, is then tried first.
+# And the gap below 1 that says that the graph does not nearly fall into parts. (100 pairs of a graph of
+# 70,000 points with 200 entries each take it half a minute, filtered subspaces several.)
 _HEAVY_ROW, _CLEAR_GAP = 100, 1e-3
 # Filtered subspaces: extra vectors, columns and rows taken at a time, when to stop.
 _EXTRA, _COLUMNS, _ROWS = 0.1, 64, 2048
