@@ -7,31 +7,38 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from ..methods import LABELS, MODELS
+from ..methods import DEFAULTS, LABELS, OURS, PAPER
 from ..tables import summarize
+from .style import GREY, METHOD_COLORS, METHOD_MARKERS, PAGE, panels, plain_log
+
+_PANELS = {"trimmed_mse": "MSE", "trimmed_nll": "NLL", "coverage": "coverage of 95 % intervals, %"}
 
 
 def errors_by_ratio(rows: Sequence[Mapping[str, Any]]) -> Figure:
     """MSE, NLL and coverage against the labelled ratio, one line for each method and model."""
-    figure = Figure(figsize=(13.0, 4.2), layout="constrained")
-    panels = figure.subplots(1, 3)
+    figure, axes = panels(1, len(_PANELS), PAGE, 2.6)
     ratios = sorted({row["ratio"] for row in rows})
     methods = [method for method in LABELS if any(row["method"] == method for row in rows)]
-    for k, method in enumerate(methods):
-        for model, style in zip(MODELS, ("--", "-"), strict=True):
-            for axes, metric in zip(panels, ("trimmed_mse", "trimmed_nll", "coverage"), strict=True):
+    for ax, metric in zip(axes[0], _PANELS, strict=True):
+        unit = 100.0 if metric == "coverage" else 1.0
+        for method in methods:
+            color = METHOD_COLORS[method]
+            for model, line, fill in ((PAPER, ":", "white"), (OURS, "-", color)):
                 found = [summarize(rows, metric, ratio=r, method=method, model=model) for r in ratios]
-                points = [
-                    (r, value.mean) for r, value in zip(ratios, found, strict=True) if value is not None
-                ]
+                points = [(r, unit * v.mean) for r, v in zip(ratios, found, strict=True) if v is not None]
                 if points:
-                    label = f"{LABELS[method]}, {model}"
-                    axes.plot(*zip(*points, strict=True), style, marker="o", color=f"C{k}", label=label)
-    panels[0].set_yscale("log")
-    for axes, title in zip(panels, ("MSE (log scale)", "NLL", "Coverage of 95 % intervals"), strict=True):
-        axes.set_title(title)
-        axes.set_xlabel("Labelled ratio")
-        axes.set_xticks(ratios)
-    panels[2].axhline(0.95, color="0.6", linewidth=1)
-    panels[2].legend(fontsize=8, loc="center left", bbox_to_anchor=(1.02, 0.5))
+                    ax.plot(
+                        *zip(*points, strict=True),
+                        line,
+                        marker=METHOD_MARKERS[method],
+                        color=color,
+                        mfc=fill,
+                        mec="black" if method == DEFAULTS else color,
+                        label=f"{LABELS[method]}, {model}",
+                    )
+        ax.set(xlabel="labelled ratio", ylabel=_PANELS[metric], xticks=ratios)
+    axes[0, 0].set_yscale("log")
+    plain_log(axes[0, 0].yaxis)
+    axes[0, 2].axhline(95.0, color=GREY, linewidth=0.8, zorder=0)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside right center")
     return figure
