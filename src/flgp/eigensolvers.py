@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy import linalg, sparse
-from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+from scipy.sparse.linalg import ArpackError, eigsh
 from sklearn.exceptions import ConvergenceWarning
 
 from ._threads import blas_for, thread_map
@@ -77,7 +77,7 @@ def _lanczos(matrix: sparse.csr_array, count: int, tolerance: float) -> tuple[Ar
     first = np.random.default_rng(0).standard_normal(matrix.shape[0])
     try:
         values, vectors = eigsh(matrix, k=count, which="LA", v0=first, tol=tolerance)
-    except ArpackNoConvergence:
+    except ArpackError:  # no convergence, or a start that is no good
         return None
     order = np.argsort(-values)
     if count > 1 and values[order[1]] > 1.0 - _CLEAR_GAP:
