@@ -80,8 +80,8 @@ def _lanczos(matrix: sparse.csr_array, count: int, tolerance: float) -> tuple[Ar
     except ArpackError:  # no convergence, or a start that is no good
         return None
     order = np.argsort(-values)
-    if count > 1 and values[order[1]] > 1.0 - _CLEAR_GAP:
-        return None
+    if tolerance <= FINE and count > 1 and values[order[1]] > 1.0 - _CLEAR_GAP:
+        return None  # roughly, it will do: of such bandwidths, many are compared
     return values[order], vectors[:, order]
 
 

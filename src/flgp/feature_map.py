@@ -74,8 +74,7 @@ class FeatureMap:
         the nearest fitted ones. g is 1 within the radius that the fitted points show around the
         anchor, then falls as a Gaussian of the excess; f gets its prior variance back as g falls.
         """
-        radius = self.graph.radii[block.index[:, 0]]
-        excess = np.maximum(np.sqrt(block.sqdist[:, 0]) / radius - 1.0, 0.0)
+        excess = np.maximum(self.graph.relative_distance(block.index, block.sqdist) - 1.0, 0.0)
         return np.exp(-0.5 * np.minimum(excess, 40.0) ** 2)
 
 

@@ -127,6 +127,14 @@ def test_anchors_found_on_the_cluster_are_those_of_the_array(rings):
 # -- bad input -----------------------------------------------------------------------------------------
 
 
+def test_several_sets_of_anchors(rings):
+    X, y = rings
+    model = FLGPClassifier(n_anchors=80, n_anchor_sets=2, n_eigenpairs=20, random_state=0)
+    expected = model.fit(X, y).predict_proba(X)
+    lazy = da.from_array(X, chunks=(700, 2))
+    np.testing.assert_allclose(model.fit(lazy, y).predict_proba(lazy).compute(), expected, atol=1e-8)
+
+
 def test_column_chunks_are_joined_with_one_note(rings):
     X, y = rings
     lazy = da.from_array(X, chunks=(1000, 1))

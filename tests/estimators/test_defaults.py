@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from flgp import HeatKernelFeatures
 from flgp.datasets import circles
-from flgp.estimators._defaults import auto_anchors, auto_eigenpairs
+from flgp.estimators._defaults import auto_anchor_sets, auto_anchors, auto_eigenpairs
 
 
 @given(st.integers(1, 10**9))
@@ -17,6 +17,16 @@ def test_anchors_grow_with_the_points_up_to_a_limit(n):
     assert 1 <= s <= min(n, 16_000)
     assert s <= auto_anchors(n + 1)
     assert s >= min(n // 5, 16_000)
+
+
+@given(st.integers(1, 10**9), st.integers(1, 4))
+def test_sets_share_the_limit(n, n_sets):
+    assert auto_anchors(n, n_sets) == min(auto_anchors(n), 16_000 // n_sets)
+
+
+def test_two_sets_in_many_columns():
+    assert [auto_anchor_sets(10_000, p) for p in (1, 12, 13, 784)] == [1, 1, 2, 2]
+    assert auto_anchor_sets(100, 784) == 1
 
 
 def test_eigenpairs_are_fewer_than_the_anchors_can_tell_apart():

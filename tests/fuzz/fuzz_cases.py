@@ -99,6 +99,7 @@ PARAMETERS = {
     "n_eigenpairs": (["auto", 1, 2, 10, 10**9], [0, "all"]),
     "anchors": (["kmeans", "minibatch", "random", "all"], ["best", None, [[0.0]], np.full((2, 2), np.nan)]),
     "anchor_weights": (["auto", "counts", "uniform"], ["heavy"]),
+    "n_anchor_sets": (["auto", 1, 2, 3], [0, -1, 1.5, "many", None]),
     "base_kernel": (["lae", "se"], ["rbf", None]),
     "bandwidth": ([None, 0.1, 1e-45, 1e45], [0.0, -1.0, np.nan, np.inf, 1e-300, 1e300, "wide"]),
     "kernel": (["heat", "matern"], ["cubic"]),

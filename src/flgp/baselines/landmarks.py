@@ -11,7 +11,7 @@ from scipy import sparse
 from .._typing import Array, RowLike
 from ..blocks import row_blocks
 from ..graph import NeighborBlock, NeighborGraph
-from ..graph.neighbors import NeighborSearch
+from ..graph.neighbors import AnchorSearch
 
 Matrix = Any  # (b, s): an array, or a sparse csr_array
 
@@ -57,7 +57,7 @@ def join_to_landmarks(
     against landmarks are n·s numbers: they are made block by block, whenever they are needed.
     """
     s = len(landmarks)
-    search = NeighborSearch(landmarks)
+    search = AnchorSearch(landmarks, [s])
     r = s if n_neighbors is None else min(int(n_neighbors), s)
     # A rounding error must not break a tie one way here and the other way there.
     reach = None if n_neighbors is None else _kth_smallest(landmarks, landmarks, r) * (1 + 1e-9)

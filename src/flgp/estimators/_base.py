@@ -21,7 +21,7 @@ from ..graph import ANCHOR_RULES, NeighborGraph, choose_anchors, join_to_anchors
 from ..inference.latent import prior_covariance
 from ..kernels import KERNELS, SpectralKernel
 from ..sources import as_source, is_distributed, is_streamed, refuse_overflow, stack_rows
-from ._defaults import auto_anchors, auto_eigenpairs
+from ._defaults import auto_anchor_sets, auto_anchors, auto_eigenpairs
 from ._validation import check_choice, check_count, check_positive, check_seed
 
 BASE_KERNELS = ("lae", "se")
@@ -44,6 +44,7 @@ class HeatKernelEstimator(BaseEstimator):
         n_eigenpairs: int | str = "auto",
         anchors: str | Array = "kmeans",
         anchor_weights: str = "auto",
+        n_anchor_sets: int | str = "auto",
         base_kernel: str = "lae",
         bandwidth: float | None = None,
         kernel: str = "heat",
@@ -59,6 +60,7 @@ class HeatKernelEstimator(BaseEstimator):
         self.n_eigenpairs = n_eigenpairs
         self.anchors = anchors
         self.anchor_weights = anchor_weights
+        self.n_anchor_sets = n_anchor_sets
         self.base_kernel = base_kernel
         self.bandwidth = bandwidth
         self.kernel = kernel
@@ -91,6 +93,7 @@ class HeatKernelEstimator(BaseEstimator):
         if isinstance(self.anchors, str):
             check_choice("anchors", self.anchors, ANCHOR_RULES)
         check_choice("anchor_weights", self.anchor_weights, ANCHOR_WEIGHTS)
+        check_count("n_anchor_sets", self.n_anchor_sets, auto=True)
         check_choice("base_kernel", self.base_kernel, BASE_KERNELS)
 
     @contextmanager
@@ -133,7 +136,8 @@ class HeatKernelEstimator(BaseEstimator):
 
         Rows of a file that is larger than memory must not be followed by something just as large.
         """
-        return not is_streamed(rows) or rows.shape[0] * int(self.n_neighbors) <= CACHED_PAIRS
+        each = int(self.n_neighbors) * self._count_anchor_sets(*rows.shape)
+        return not is_streamed(rows) or rows.shape[0] * each <= CACHED_PAIRS
 
     def _given_anchors(self, p: int) -> str | Array:
         if isinstance(self.anchors, str):
@@ -159,22 +163,34 @@ class HeatKernelEstimator(BaseEstimator):
         n, p = rows.shape
         given = self._given_anchors(p)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        n_anchors = auto_anchors(n) if isinstance(self.n_anchors, str) else int(self.n_anchors)
+        n_sets = self._count_anchor_sets(n, p)
+        n_anchors = auto_anchors(n, n_sets) if isinstance(self.n_anchors, str) else int(self.n_anchors)
         with stage(f"anchors for {n:,} points", self.verbose):
-            anchors = choose_anchors(rows, n_anchors, given, rng, self._n_threads)
+            sets = [choose_anchors(rows, n_anchors, given, rng, self._n_threads) for _ in range(n_sets)]
         uniform = self.anchor_weights == "uniform" or (
             self.anchor_weights == "auto" and isinstance(given, str) and given in ("random", "all")
         )
-        with stage(f"neighbours among {len(anchors):,} anchors", self.verbose):
+        with stage(f"neighbours among {sum(map(len, sets)):,} anchors", self.verbose):
             return join_to_anchors(
                 row_blocks(rows, self._n_threads),
-                anchors,
+                sets,
                 int(self.n_neighbors),
                 local=self.base_kernel == "lae",
                 counts=not uniform,
                 keep=self._keeps_neighbors(rows),
                 drop_singletons=isinstance(given, str) and given in ("kmeans", "minibatch"),
             )
+
+    def _count_anchor_sets(self, n: int, p: int) -> int:
+        chosen = isinstance(self.anchors, str) and self.anchors != "all"
+        if isinstance(self.n_anchor_sets, str):
+            return auto_anchor_sets(n, p) if chosen and isinstance(self.n_anchors, str) else 1
+        if self.n_anchor_sets > 1 and not chosen:
+            raise ValueError(
+                f"n_anchor_sets={self.n_anchor_sets} needs anchors that are chosen by chance: 'kmeans', "
+                "'minibatch' or 'random'."
+            )
+        return int(self.n_anchor_sets)
 
     @property
     def _n_threads(self) -> int:
@@ -231,8 +247,7 @@ class HeatKernelEstimator(BaseEstimator):
         graph = self.feature_map_.graph
 
         def relative(block: Array) -> Array:
-            index, sqdist = graph.search(block, 1)
-            return np.sqrt(sqdist[:, 0]) / graph.radii[index[:, 0]]
+            return graph.relative_distance(*graph.search(block, 1))
 
         return map_rows(self._validated(X, reset=False), relative, self._n_threads)
 

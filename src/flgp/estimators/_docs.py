@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 SHARED_PARAMETERS = """n_anchors : int or "auto"
-        s, the number of anchors. "auto": a fifth of the points, at most 16,000.
+        s, the number of anchors (of each set). "auto": a fifth of the points, at most 16,000 in all.
         More anchors is the way to more accuracy; memory is about n·(3r+p) numbers, never n·s.
     n_neighbors : int
         r, the anchors that each point is joined to.
@@ -16,6 +16,10 @@ SHARED_PARAMETERS = """n_anchors : int or "auto"
         How anchors are found. "all" makes every point an anchor (the paper's FLGP-X).
     anchor_weights : {{"auto", "counts", "uniform"}}
         n_j: the points nearest to each anchor, or 1. "auto": counts unless anchors are random or all.
+    n_anchor_sets : int or "auto"
+        Sets of anchors, chosen independently; every point is joined to its r nearest in each. The walk is the
+        mean of the walks through each set, so chance in the places of the anchors averages out. "auto": 2 in
+        more than 12 columns if `n_anchors` is "auto" too, otherwise 1.
     base_kernel : {{"lae", "se"}}
         Weights between points and anchors: local anchor embedding, or squared exponential.
     bandwidth : float, optional

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.spatial import cKDTree
 
@@ -65,6 +67,41 @@ class NeighborSearch:
         order = np.argsort(sqdist, axis=1, kind="stable")[:, :r]
         index = np.take_along_axis(candidates, order, axis=1).astype(np.int32)
         return index, np.take_along_axis(sqdist, order, axis=1)
+
+
+class AnchorSearch:
+    """The r nearest anchors in each of several sets, the columns of one set after those of another.
+
+    Parameters
+    ----------
+    anchors : array of shape (s, p)
+        Set after set.
+    set_sizes : sequence of int
+        Their lengths, which sum to s.
+    """
+
+    def __init__(self, anchors: Array, set_sizes: Sequence[int]) -> None:
+        self.anchors = anchors
+        self._smallest_set = min(set_sizes)
+        self._starts = np.cumsum([0, *set_sizes[:-1]])
+        self._sets = [NeighborSearch(part) for part in np.split(anchors, self._starts[1:])]
+
+    @property
+    def n_sets(self) -> int:
+        """Number of sets."""
+        return len(self._sets)
+
+    def bounded(self, X: Array) -> Array:
+        """As `NeighborSearch.bounded`."""
+        return self._sets[0].bounded(X)
+
+    def __call__(self, X: Array, r: int) -> tuple[IntArray, Array]:
+        """Indices (b, k·r) and squared distances (b, k·r) in k sets."""
+        found = [search(X, min(r, self._smallest_set)) for search in self._sets]
+        if len(found) == 1:
+            return found[0]
+        index = [part + np.int32(start) for (part, _), start in zip(found, self._starts, strict=True)]
+        return np.concatenate(index, axis=1), np.concatenate([sqdist for _, sqdist in found], axis=1)
 
 
 def _smallest(score: Array, k: int) -> IntArray:

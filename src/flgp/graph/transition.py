@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy import sparse
 from .._typing import Array, IntArray
 from ..blocks import Blocks
 from .local_anchor import local_anchor_weights
-from .neighbors import NeighborSearch
+from .neighbors import AnchorSearch
 
 # Up to this many anchors the Gram matrix is accumulated in a dense table, which is fastest.
 _DENSE_GRAM = 1500
@@ -20,9 +21,9 @@ _ROUNDING, _SMALLEST_SQDIST = 1e-15, 1e-200
 
 @dataclass(frozen=True)
 class NeighborBlock:
-    """Neighbours of a block of rows; they do not depend on the bandwidth."""
+    """Neighbours of a block of rows; they do not depend on the bandwidth. With k sets of anchors r is k·r."""
 
-    index: IntArray  # (b, r) nearest anchors, nearest first
+    index: IntArray  # (b, r) nearest anchors, nearest first, set after set
     sqdist: Array  # (b, r)
     weights: Array | None  # (b, r) local anchor embedding; None for the SE kernel
 
@@ -36,10 +37,10 @@ class NeighborBlock:
 
 @dataclass(frozen=True)
 class NeighborGraph:
-    """Every point joined to its r nearest anchors; no anchor is without a point."""
+    """Every point joined to its r nearest anchors of each set; no anchor is without a point."""
 
-    anchors: Array  # (s, p)
-    search: NeighborSearch
+    anchors: Array  # (s, p), of all sets
+    search: AnchorSearch
     n_neighbors: int
     local: bool  # local anchor embedding weights rather than SE
     sizes: Array  # (s,) n_j: points whose nearest anchor is u_j
@@ -49,6 +50,20 @@ class NeighborGraph:
     n_rows: int
     blocks: Blocks[NeighborBlock]
     local_mass: Array | None = None  # (s,) c_j of local anchor embedding, where the search has summed it
+    set_sizes: tuple[int, ...] | None = None  # anchors in each of several sets; None: there is one
+
+    @property
+    def n_sets(self) -> int:
+        """Number of sets of anchors."""
+        return 1 if self.set_sizes is None else len(self.set_sizes)
+
+    def relative_distance(self, index: IntArray, sqdist: Array) -> Array:
+        """Distance to the nearest anchor over the radius there, (b,); of several sets, the least.
+
+        `index` and `sqdist` are (b, r): the neighbours of each set, nearest first.
+        """
+        first = slice(None, None, index.shape[1] // self.n_sets)
+        return _columns(np.minimum, np.sqrt(sqdist[:, first]) / self.radii[index[:, first]])
 
     def find(self, X: Array) -> NeighborBlock:
         """Neighbours of any points (b, p)."""
@@ -77,16 +92,19 @@ class _Summary:
         )
 
 
-def find_neighbors(X: Array, search: NeighborSearch, r: int, local: bool) -> NeighborBlock:
+def find_neighbors(X: Array, search: AnchorSearch, r: int, local: bool) -> NeighborBlock:
     """Neighbours of a block of rows (b, p), with their local anchor weights if `local`."""
     index, sqdist = search(X, r)
-    weights = local_anchor_weights(search.bounded(X), search.anchors, index) if local else None
-    return NeighborBlock(index, sqdist, weights)
+    if not local:
+        return NeighborBlock(index, sqdist, None)
+    X, sets = search.bounded(X), np.split(index, search.n_sets, axis=1)
+    weights = [local_anchor_weights(X, search.anchors, own) for own in sets]
+    return NeighborBlock(index, sqdist, np.concatenate(weights, axis=1))
 
 
 def join_to_anchors(
     rows: Blocks[Array],
-    anchors: Array,
+    anchors: Array | Sequence[Array],
     r: int,
     local: bool,
     counts: bool,
@@ -98,7 +116,9 @@ def join_to_anchors(
     Parameters
     ----------
     rows : blocks of shape (b, p)
-    anchors : array of shape (s, p)
+    anchors : array of shape (s, p), or several of them
+        Several sets make the mean of the walks through each: their chance in the places of the anchors
+        averages out.
     r : int
     local : bool
         Local anchor embedding weights (True) or SE (False).
@@ -110,11 +130,14 @@ def join_to_anchors(
         Also drop anchors that only a single point uses, unless that would leave fewer than half. A cluster
         of one outlier is its own anchor: the walk never leaves it, and an eigenpair is spent on it.
     """
+    sets = [anchors] if isinstance(anchors, np.ndarray) else list(anchors)
+    anchors, owner = np.concatenate(sets), np.repeat(np.arange(len(sets)), [len(part) for part in sets])
     enough = len(anchors) // 2
     while True:
-        search = NeighborSearch(anchors)
+        set_sizes = tuple(int(size) for size in np.bincount(owner) if size)
+        search = AnchorSearch(anchors, set_sizes)
         blocks = rows.map(_Finder(search, r, local), keep=keep)
-        summary: _Summary = blocks.reduce(_Summarizer(len(anchors)))
+        summary: _Summary = blocks.reduce(_Summarizer(len(anchors), len(set_sizes)))
         alive = summary.mass > 0
         if counts:
             alive &= summary.counts > 0
@@ -124,15 +147,16 @@ def join_to_anchors(
             alive = joined
         if alive.all():
             break
-        anchors = anchors[alive]
+        anchors, owner = anchors[alive], owner[alive]
     rounding = max((_ROUNDING * float(np.abs(anchors).max())) ** 2, _SMALLEST_SQDIST)
-    mean_sqdist = max(summary.total_sqdist / (summary.rows * min(r, len(anchors))), rounding)
+    r = min(r, *set_sizes)
+    mean_sqdist = max(summary.total_sqdist / (summary.rows * r * len(set_sizes)), rounding)
     # An anchor with a single point has radius 0, but its surroundings are no less known than others'.
     radii = np.maximum(summary.radii, np.sqrt(mean_sqdist))
     return NeighborGraph(
         anchors=anchors,
         search=search,
-        n_neighbors=min(r, len(anchors)),
+        n_neighbors=r,
         local=local,
         sizes=summary.counts if counts else np.ones(len(anchors)),
         radii=radii,
@@ -141,13 +165,14 @@ def join_to_anchors(
         n_rows=summary.rows,
         blocks=blocks,
         local_mass=summary.mass if local else None,
+        set_sizes=set_sizes if len(set_sizes) > 1 else None,
     )
 
 
 class _Finder:
     """`find_neighbors` with its arguments, as an object that can be sent to a worker."""
 
-    def __init__(self, search: NeighborSearch, r: int, local: bool) -> None:
+    def __init__(self, search: AnchorSearch, r: int, local: bool) -> None:
         self.search, self.r, self.local = search, r, local
 
     def __call__(self, X: Array) -> NeighborBlock:
@@ -155,13 +180,14 @@ class _Finder:
 
 
 class _Summarizer:
-    def __init__(self, s: int) -> None:
-        self.s = s
+    def __init__(self, s: int, n_sets: int) -> None:
+        self.s, self.n_sets = s, n_sets
 
     def __call__(self, block: NeighborBlock) -> _Summary:
-        nearest = block.index[:, 0]
+        first = slice(None, None, block.index.shape[1] // self.n_sets)  # the nearest anchor of each set
+        nearest = block.index[:, first].ravel()
         radii = np.zeros(self.s)
-        np.maximum.at(radii, nearest, np.sqrt(block.sqdist[:, 0]))
+        np.maximum.at(radii, nearest, np.sqrt(block.sqdist[:, first]).ravel())
         closest = np.full(self.s, np.inf)
         np.minimum.at(closest, block.index.ravel(), block.sqdist.ravel())
         mass = None if block.weights is None else block.weights.ravel()
@@ -181,6 +207,7 @@ class Transition:
 
     log_ratio: Array  # (s,) log n_j - log c_j
     epsilon: float | None  # ε of the SE kernel; None: local anchor embedding
+    n_sets: int = 1  # of anchors; each has an equal share of every row: the walk is the mean of theirs
 
     def rows(self, block: NeighborBlock) -> Array:
         """Rows of Z on their r neighbours, shape (b, r), each summing to 1."""
@@ -189,10 +216,13 @@ class Transition:
             z = block.weights * np.exp(self.log_ratio - self.log_ratio.max())[block.index]
         else:
             # In the log domain: a small ε or an outlier must not end as 0/0.
-            logit = self.log_ratio[block.index] - block.sqdist / (4.0 * self.epsilon**2)
-            # Column by column: NumPy's reductions along an axis of r = 3 cost ten times as much.
-            z = np.exp(logit - _columns(np.maximum, logit)[:, None])
-        z /= _columns(np.add, z)[:, None]
+            z = self.log_ratio[block.index] - block.sqdist / (4.0 * self.epsilon**2)
+            for own in np.split(z, self.n_sets, axis=1):
+                # Column by column: NumPy's reductions along an axis of r = 3 cost ten times as much.
+                own -= _columns(np.maximum, own)[:, None]
+            np.exp(z, out=z)
+        for own in np.split(z, self.n_sets, axis=1):
+            own /= self.n_sets * _columns(np.add, own)[:, None]
         return z
 
 
@@ -217,7 +247,7 @@ def fit_transition(graph: NeighborGraph, epsilon: float | None, blocks: Blocks |
         shifted = blocks.reduce(_ShiftedMass(s, graph.nearest_sqdist, scale))
         # At least 1 over all rows; less only where a sample of them misses an anchor.
         log_mass = np.log(np.maximum(shifted, 1.0)) - graph.nearest_sqdist / scale
-    return Transition(np.log(graph.sizes) - log_mass, epsilon)
+    return Transition(np.log(graph.sizes) - log_mass, epsilon, graph.n_sets)
 
 
 class _LocalMass:

@@ -11,7 +11,7 @@ from .. import feature_map, kernels, likelihoods, spectrum
 from ..blocks import Blocks
 from ..estimators import FLGPClassifier, FLGPRegressor, HeatKernelFeatures, _component, _labels
 from ..graph import NeighborGraph, transition
-from ..graph.neighbors import NeighborSearch
+from ..graph.neighbors import AnchorSearch
 from ..inference import (
     _sites,
     chains,
@@ -128,7 +128,9 @@ def _complete(kind: type, values: dict[str, Any]) -> dict[str, Any]:
     if unknown := set(values) - set(known):
         raise ValueError(f"{kind.__name__} has no field {sorted(unknown)[0]!r}")
     if kind is NeighborGraph:
-        values = {**values, "search": NeighborSearch(values["anchors"]), "blocks": Blocks([])}
+        anchors = values["anchors"]
+        search = AnchorSearch(anchors, values.get("set_sizes") or [len(anchors)])
+        values = {**values, "search": search, "blocks": Blocks([])}
     for name, entry in known.items():
         if name in values:
             continue
