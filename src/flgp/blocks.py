@@ -56,6 +56,11 @@ class Blocks(Generic[T]):
         results = list(thread_map(lambda pair: function(pair[0](), pair[1]), pairs, self.n_threads))
         return Blocks([_Held(result) for result in results], self.n_threads)
 
+    def beside(self, other: Blocks[R]) -> Blocks[tuple[T, R]]:
+        """Blocks of the same rows in pairs; nothing is made yet."""
+        makers = [_Pair(a, b) for a, b in zip(self._makers, other._makers, strict=True)]
+        return Blocks(makers, self.n_threads, self.starts)
+
     def reduce(self, function: Callable[[T], R], combine: Callable[[R, R], R] = operator.add) -> R:
         """`function` of every block, combined in the order of the blocks."""
         return reduce(combine, thread_map(lambda make: function(make()), self._makers, self.n_threads))
@@ -75,6 +80,14 @@ class _Composed(Generic[T, R]):
 
     def __call__(self) -> R:
         return self.function(self.maker())
+
+
+class _Pair(Generic[T, R]):
+    def __init__(self, first: Callable[[], T], second: Callable[[], R]) -> None:
+        self.first, self.second = first, second
+
+    def __call__(self) -> tuple[T, R]:
+        return self.first(), self.second()
 
 
 def row_blocks(X: RowLike, n_threads: int = 1, block_rows: int = BLOCK_ROWS) -> Blocks[Any]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
 
+from ._threads import thread_map
 from ._typing import Array, IntArray
 from .blocks import Blocks
 from .graph import NeighborBlock, NeighborGraph, Transition, anchor_gram, fit_transition
-from .spectrum import Spectrum, fit_spectrum
+from .spectrum import Spectrum, fit_spectrum, link_parts, mean_spectrum
 
 
 @dataclass(frozen=True)
@@ -86,12 +88,24 @@ def fit_feature_map(
     n_threads: int = 1,
     near: FeatureMap | None = None,
 ) -> FeatureMap:
-    """Stages 4 and 5 on all rows, or on some `blocks` of them.
+    """Stages 4 and 5 on all rows, or on some `blocks` of them; `n_eigenpairs` for each set of anchors.
 
     `near` is the map at another bandwidth, in a search: this one is then found from it, and roughly.
     """
     step = fit_transition(graph, epsilon, blocks)
     gram = anchor_gram(graph, step, blocks)
-    # Rows of Z sum to 1, so the entries of ZᵀZ sum to the number of rows seen.
     start = None if near is None else near.spectrum
-    return FeatureMap(graph, step, fit_spectrum(gram, round(gram.sum()), n_eigenpairs, n_threads, start))
+    if graph.set_sizes is None:
+        # Rows of Z sum to 1, so the entries of ZᵀZ sum to the number of rows seen.
+        return FeatureMap(graph, step, fit_spectrum(gram, round(gram.sum()), n_eigenpairs, n_threads, start))
+
+    def of_set(span: tuple[int, int]) -> Spectrum:
+        own = gram[slice(*span), slice(*span)]
+        beside = None if start is None else start.of_anchors(slice(*span))
+        return fit_spectrum(own, round(own.sum()), n_eigenpairs, max(n_threads // graph.n_sets, 1), beside)
+
+    bounds = np.cumsum([0, *graph.set_sizes]).tolist()
+    spectrum = mean_spectrum(list(thread_map(of_set, pairwise(bounds), min(n_threads, graph.n_sets))))
+    if spectrum.n_components > 1:
+        spectrum = link_parts(spectrum, graph.search(graph.anchors, 1)[0])
+    return FeatureMap(graph, step, spectrum)

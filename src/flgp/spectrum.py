@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -45,6 +46,41 @@ class Spectrum:
     def n_components(self) -> int:
         """Number of connected components of the graph."""
         return int(self.components.max()) + 1
+
+    def of_anchors(self, anchors: slice) -> Spectrum:
+        """The part on one of several sets of anchors."""
+        lift = self.lift[anchors]
+        own = lift.any(axis=0)
+        return replace(
+            self, eigenvalues=self.eigenvalues[own], lift=lift[:, own], components=self.components[anchors]
+        )
+
+
+def mean_spectrum(parts: Sequence[Spectrum]) -> Spectrum:
+    """The features of several sets of anchors side by side: their kernel is the mean of the sets' kernels."""
+    sizes = [part.n_components for part in parts]
+    starts = np.cumsum([0, *sizes[:-1]])
+    components = np.concatenate([part.components + a for part, a in zip(parts, starts, strict=True)])
+    if min(sizes) == 1:  # that set holds all together
+        components = np.zeros_like(components)
+    eigenvalues = np.concatenate([part.eigenvalues for part in parts])
+    order = np.argsort(eigenvalues, kind="stable")
+    lift = linalg.block_diag(*(part.lift for part in parts))[:, order] / np.sqrt(len(parts))
+    return Spectrum(eigenvalues[order], lift, components, max(part.n_capped for part in parts))
+
+
+def link_parts(spectrum: Spectrum, nearest: IntArray) -> Spectrum:
+    """Parts of several sets are one where they are in the same place.
+
+    `nearest` (s, k) are the anchors of each of the k sets that are nearest to each anchor.
+    """
+    labels, count = spectrum.components[nearest], spectrum.n_components
+    pairs = (labels[:, :1].repeat(labels.shape[1], axis=1).ravel(), labels.ravel())
+    links = sparse.csr_array((np.ones(labels.size), pairs), shape=(count, count))
+    return replace(
+        spectrum,
+        components=connected_components(links, directed=False)[1].astype(np.int64)[spectrum.components],
+    )
 
 
 def fit_spectrum(

@@ -26,7 +26,7 @@ def rings():
 
 
 def settings(X, **more):
-    return {"anchors": X[::41], "n_eigenpairs": 20, **more}
+    return {"anchors": X[::41], "n_eigenpairs": 20} | more
 
 
 @pytest.mark.parametrize("chunks", [3000, 1000, (1, 700, 1299, 1000), 250])
@@ -133,6 +133,16 @@ def test_several_sets_of_anchors(rings):
     expected = model.fit(X, y).predict_proba(X)
     lazy = da.from_array(X, chunks=(700, 2))
     np.testing.assert_allclose(model.fit(lazy, y).predict_proba(lazy).compute(), expected, atol=1e-8)
+
+
+def test_anchors_that_are_dropped(rings):
+    X, y = rings
+    anchors = np.concatenate([X[::41], 1.4 * X[1::150], [[9.0, 9.0]]])  # between and outside the rings
+    expected = FLGPClassifier(**settings(X, anchors=anchors)).fit(X, y)
+    assert len(expected.anchors_) < len(anchors)
+    model = FLGPClassifier(**settings(X, anchors=anchors)).fit(da.from_array(X, chunks=(700, 2)), y)
+    np.testing.assert_array_equal(model.anchors_, expected.anchors_)
+    np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-8)
 
 
 def test_column_chunks_are_joined_with_one_note(rings):

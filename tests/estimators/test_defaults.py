@@ -37,6 +37,13 @@ def test_eigenpairs_are_fewer_than_the_anchors_can_tell_apart():
     assert auto_eigenpairs(16_000, 10**6) == 1000
 
 
+def test_sets_share_the_eigenpairs():
+    assert auto_eigenpairs(16_000, 100, n_sets=2) == 100
+    assert auto_eigenpairs(16_000, 3_000, n_sets=2) == 300
+    assert auto_eigenpairs(16_000, 10**6, n_sets=2) == 500
+    assert auto_eigenpairs(80, 100, n_sets=2) == 20
+
+
 def test_a_fit_uses_them():
     data = circles(900, random_state=0)
     model = HeatKernelFeatures(random_state=0).fit(data.X)

@@ -23,6 +23,18 @@ def test_finds_the_nearest_anchors_in_few_and_many_columns(p, s, r, seed):
     assert (index == expected_index).mean() > 0.99
 
 
+@pytest.mark.parametrize("s", [4_096, 4_117, 90_000])  # the last is so many that groups are grouped too
+def test_finds_the_nearest_of_very_many_anchors(s):
+    rng = np.random.default_rng(s)
+    anchors = rng.normal(size=(s, 15))
+    # Near any anchor, the last ones and the neighbours in one group too.
+    X = anchors[np.r_[:6, s - 20 : s, rng.integers(s, size=14)]] + 0.01 * rng.normal(size=(40, 15))
+    index, sqdist = NeighborSearch(anchors)(X, 5)
+    expected_index, expected = brute_force(X, anchors, 5)
+    np.testing.assert_array_equal(index, expected_index)
+    np.testing.assert_allclose(sqdist, expected, rtol=1e-9)
+
+
 def test_many_columns_far_from_the_origin_keep_double_precision():
     rng = np.random.default_rng(0)
     anchors = 1e6 + rng.normal(size=(50, 40))

@@ -80,6 +80,36 @@ def test_anchors_without_points_are_dropped_before_the_search():
     np.testing.assert_allclose(step.rows(graph.find(far)).sum(axis=1), 1.0)
 
 
+@pytest.mark.parametrize("local", [True, False])
+@pytest.mark.parametrize("columns", [2, 20])
+def test_after_a_drop_all_neighbours_are_the_nearest_of_the_rest(rng, local, columns):
+    X = rng.normal(size=(900, columns))
+    # Some anchors are nearest to nobody, but second or third to some; the last set keeps fewer than r.
+    anchors = np.concatenate([X[::9], 2.0 * rng.normal(size=(60, columns))])
+    for sets in ([anchors], [anchors, X[1::7]], [anchors, np.concatenate([X[5:7], X[9:10] - 900.0])]):
+        before = join_to_anchors(row_blocks(X), sets, 3, local, counts=False)
+        graph = join_to_anchors(row_blocks(X, 2, 200), sets, 3, local, counts=True)
+        dropped = ~(before.anchors[:, None] == graph.anchors).all(axis=2).any(axis=1)
+        lost = dropped[together(before, "index")].any(axis=1)
+        assert lost.any()
+        assert lost.all() == (graph.n_neighbors < 3)
+        again = join_to_anchors(row_blocks(X), np.split(graph.anchors, cuts(graph)), 3, local, counts=True)
+        assert again.set_sizes == graph.set_sizes
+        np.testing.assert_array_equal(together(graph, "index"), together(again, "index"))
+        np.testing.assert_array_equal(together(graph, "sqdist"), together(again, "sqdist"))
+        if local:
+            np.testing.assert_array_equal(together(graph, "weights"), together(again, "weights"))
+        np.testing.assert_array_equal(graph.sizes, again.sizes)
+
+
+def cuts(graph):
+    return np.cumsum(graph.set_sizes or [len(graph.anchors)])[:-1]
+
+
+def together(graph, name):
+    return np.concatenate(graph.blocks.reduce(lambda block: [getattr(block, name)]))
+
+
 def test_blocks_and_threads_change_nothing():
     X, _ = ring(1000)
     anchors = choose_anchors(X, 50, "kmeans", np.random.default_rng(0))

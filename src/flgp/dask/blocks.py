@@ -11,7 +11,7 @@ import dask
 from dask.delayed import Delayed
 
 from ..blocks import Blocks
-from .tasks import map_blocks, reduce_blocks, shared_object, task
+from .tasks import map_blocks, pair_blocks, reduce_blocks, shared_object, task
 
 # Partial sums combined by one task: few enough to overlap with the work, many enough to be a short tree.
 _FAN_IN = 8
@@ -43,6 +43,12 @@ class DaskBlocks(Blocks[Any]):
         pairs = zip(self._parts, self.starts, strict=True)
         parts = [task(map_blocks, shared, part, start) for part, start in pairs]
         return DaskBlocks(dask.persist(*parts), self.starts)
+
+    def beside(self, other: Blocks[Any]) -> DaskBlocks:
+        """Blocks of the same rows in pairs."""
+        assert isinstance(other, DaskBlocks)
+        pairs = zip(self._parts, other._parts, strict=True)
+        return DaskBlocks([task(pair_blocks, *pair) for pair in pairs], self.starts)
 
     def reduce(
         self, function: Callable[[Any], Any], combine: Callable[[Any, Any], Any] = operator.add

@@ -70,6 +70,11 @@ def map_blocks(function: Callable[..., Any], blocks: list[Any], start: int | Non
         return [function(block, start + i * BLOCK_ROWS) for i, block in enumerate(blocks)]
 
 
+def pair_blocks(first: list[Any], second: list[Any]) -> list[tuple[Any, Any]]:
+    """The blocks of two chunks in pairs."""
+    return list(zip(first, second, strict=True))
+
+
 def reduce_blocks(
     function: Callable[[Any], Any], combine: Callable[[Any, Any], Any], blocks: list[Any]
 ) -> Any:

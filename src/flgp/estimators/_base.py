@@ -196,9 +196,9 @@ class HeatKernelEstimator(BaseEstimator):
     def _n_threads(self) -> int:
         return thread_count(self.n_jobs)
 
-    def _n_eigenpairs(self, n_anchors: int, n_labeled: int) -> int:
+    def _n_eigenpairs(self, graph: NeighborGraph, n_labeled: int) -> int:
         if isinstance(self.n_eigenpairs, str):
-            return auto_eigenpairs(n_anchors, n_labeled)
+            return auto_eigenpairs(len(graph.anchors), n_labeled, graph.n_sets)
         return int(self.n_eigenpairs)
 
     def _spectral_kernel(self) -> SpectralKernel:

@@ -20,12 +20,15 @@ def auto_anchors(n: int, n_sets: int = 1) -> int:
 def auto_anchor_sets(n: int, n_columns: int) -> int:
     """Number of sets of anchors for n points.
 
-    In many columns it is largely chance which anchors end near a point. Two sets halve the variance of that,
-    and were better than one set of twice the length (MNIST, digits); in few columns they are no better.
+    In many columns it is largely chance which anchors end near a point. Two sets halve the variance of that:
+    on MNIST and digits they are better than one of twice the length. In few columns they gain little.
     """
     return 2 if n >= _FEW_POINTS and n_columns > MAX_TREE_COLUMNS else 1
 
 
-def auto_eigenpairs(n_anchors: int, n_labeled: int) -> int:
-    """Number of eigenpairs: 200, or more where many labels can tell more apart, up to half the anchors."""
-    return int(min(max(200, n_labeled // 10), 1000, max(n_anchors // 2, 1)))
+def auto_eigenpairs(n_anchors: int, n_labeled: int, n_sets: int = 1) -> int:
+    """Number of eigenpairs in each set, of `n_anchors` in all.
+
+    200 in all, or more where many labels can tell more apart, up to half the anchors.
+    """
+    return int(min(max(200 // n_sets, n_labeled // 10), 1000 // n_sets, max(n_anchors // n_sets // 2, 1)))

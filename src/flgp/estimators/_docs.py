@@ -10,15 +10,16 @@ SHARED_PARAMETERS = """n_anchors : int or "auto"
     n_neighbors : int
         r, the anchors that each point is joined to.
     n_eigenpairs : int or "auto"
-        M, the eigenpairs of the graph Laplacian kept. "auto": 200, or a tenth of the labels where that is
-        more, at most 1000 and half the anchors. Raised to the number of connected parts of the graph.
+        M, the eigenpairs of the graph Laplacian kept (of each set of anchors). "auto": 200 in all, or a tenth
+        of the labels in each set where that is more, at most 1000 in all and half the anchors. Raised to the
+        number of connected parts of the graph.
     anchors : {{"kmeans", "minibatch", "random", "all"}} or array of shape (s, p)
         How anchors are found. "all" makes every point an anchor (the paper's FLGP-X).
     anchor_weights : {{"auto", "counts", "uniform"}}
         n_j: the points nearest to each anchor, or 1. "auto": counts unless anchors are random or all.
     n_anchor_sets : int or "auto"
-        Sets of anchors, chosen independently; every point is joined to its r nearest in each. The walk is the
-        mean of the walks through each set, so chance in the places of the anchors averages out. "auto": 2 in
+        Sets of anchors, chosen independently; every point is joined to its r nearest in each. The kernel is
+        the mean of the kernels of the sets, so chance in the places of the anchors averages out. "auto": 2 in
         more than 12 columns if `n_anchors` is "auto" too, otherwise 1.
     base_kernel : {{"lae", "se"}}
         Weights between points and anchors: local anchor embedding, or squared exponential.

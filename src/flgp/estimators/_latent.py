@@ -66,7 +66,7 @@ class LatentEstimator(FunctionQueries):
         self._check_all_given(tasks)
         graph = self._build_graph(rows)
         settings = self._settings(
-            n_eigenpairs=self._n_eigenpairs(len(graph.anchors), len(labels)),
+            n_eigenpairs=self._n_eigenpairs(graph, len(labels)),
             bandwidth=self.bandwidth,
             dimension=self._dimension(rows),
             **self._eigenfeatures(),

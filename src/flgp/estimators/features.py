@@ -104,7 +104,7 @@ class HeatKernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Heat
             if not graph.local:
                 epsilon = self.bandwidth or float(np.sqrt(graph.mean_sqdist)) / 2
             with stage("spectrum", self.verbose):
-                count = self._n_eigenpairs(len(graph.anchors), 0)
+                count = self._n_eigenpairs(graph, 0)
                 feature_map = fit_feature_map(graph, count, epsilon, n_threads=self._n_threads)
             self.amplitude_ = 1.0 if self.amplitude is None else float(self.amplitude)
             self.diffusion_time_ = (

@@ -15,6 +15,8 @@ MAX_TREE_COLUMNS = 12
 _SPARE_CANDIDATES = 4
 # Entries of one distance tile (64-bit: 8 MB), so that it stays in cache.
 _TILE_ENTRIES = 1_000_000
+# From this many anchors on, the nearest are looked for in groups of this size.
+_MANY_COLUMNS, _GROUP = 4_096, 20
 
 
 # In units of the largest coordinate of an anchor: beyond it a point is off the cloud, wherever it is.
@@ -53,20 +55,27 @@ class NeighborSearch:
         if self._tree is not None:
             distance, index = self._tree.query(X, k=np.arange(1, r + 1))
             return index.astype(np.int32), distance**2
-        rows = max(16, _TILE_ENTRIES // len(self.anchors))
-        parts = [self._brute_force(X[i : i + rows], r) for i in range(0, len(X), rows)]
-        return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+        return self._brute_force(X, r)
 
     def _brute_force(self, X: Array, r: int) -> tuple[IntArray, Array]:
-        X = np.asarray(X, dtype=np.float64)
-        # ½|u|² - x·u orders the anchors of one row as their distances do.
-        score = self._half_norms - ((X - self._center) / self._unit).astype(np.float32) @ self._centered
-        candidates = _smallest(score, min(r + _SPARE_CANDIDATES, score.shape[1]))
-        difference = self.anchors[candidates] - X[:, None, :]
-        sqdist = np.einsum("bkp,bkp->bk", difference, difference)
-        order = np.argsort(sqdist, axis=1, kind="stable")[:, :r]
-        index = np.take_along_axis(candidates, order, axis=1).astype(np.int32)
-        return index, np.take_along_axis(sqdist, order, axis=1)
+        index, sqdist = np.empty((len(X), r), dtype=np.int32), np.empty((len(X), r))
+        rows = max(16, _TILE_ENTRIES // len(self.anchors))
+        # One for all tiles: fresh memory each time would cost as much as the selection.
+        tile = np.empty((min(rows, len(X)), len(self.anchors)), dtype=np.float32)
+        for start in range(0, len(X), rows):
+            block = slice(start, start + rows)
+            points = X[block]
+            # ½|u|² - x·u orders the anchors of one row as their distances do.
+            score = tile[: len(points)]
+            np.matmul(((points - self._center) / self._unit).astype(np.float32), self._centered, out=score)
+            np.subtract(self._half_norms, score, out=score)
+            candidates = _smallest(score, min(r + _SPARE_CANDIDATES, score.shape[1]))
+            difference = self.anchors[candidates] - points[:, None, :]
+            exact = np.einsum("bkp,bkp->bk", difference, difference)
+            order = np.argsort(exact, axis=1, kind="stable")[:, :r]
+            index[block] = np.take_along_axis(candidates, order, axis=1)
+            sqdist[block] = np.take_along_axis(exact, order, axis=1)
+        return index, sqdist
 
 
 class AnchorSearch:
@@ -107,10 +116,21 @@ class AnchorSearch:
 def _smallest(score: Array, k: int) -> IntArray:
     """Column indices of the k smallest entries of each row; overwrites `score`.
 
-    For few of them, repeated argmin (vectorised in NumPy) is several times faster than argpartition.
+    For few of them, repeated argmin (vectorised in NumPy) is several times faster than argpartition. Of many
+    columns, those k groups are looked at whose smallest entries are the smallest: they hold the k smallest.
     """
-    if k > 12 or k == score.shape[1]:
-        return np.argpartition(score, min(k, score.shape[1] - 1), axis=1)[:, :k]
+    n_columns = score.shape[1]
+    if k > 12 or k == n_columns:
+        return np.argpartition(score, min(k, n_columns - 1), axis=1)[:, :k]
+    if n_columns >= _MANY_COLUMNS:
+        # Group g: columns g, g + n_groups, … The last columns, fewer than a group, are looked at anyway.
+        n_groups = n_columns // _GROUP
+        lowest = score[:, : n_groups * _GROUP].reshape(len(score), _GROUP, n_groups).min(axis=1)
+        groups = _smallest(lowest, k)
+        members = (groups[:, :, None] + n_groups * np.arange(_GROUP)).reshape(len(score), -1)
+        rest = np.arange(n_groups * _GROUP, n_columns)
+        members = np.concatenate([members, np.broadcast_to(rest, (len(score), len(rest)))], axis=1)
+        return np.take_along_axis(members, _smallest(np.take_along_axis(score, members, axis=1), k), axis=1)
     rows = np.arange(len(score))
     chosen = np.empty((len(score), k), dtype=np.intp)
     for column in range(k):

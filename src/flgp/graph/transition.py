@@ -111,14 +111,13 @@ def join_to_anchors(
     keep: bool = True,
     drop_singletons: bool = False,
 ) -> NeighborGraph:
-    """Stages 2 and 3. Anchors that nobody uses are dropped and the search repeated among the rest.
+    """Stages 2 and 3. Anchors that nobody uses are dropped; who is near one looks again among the rest.
 
     Parameters
     ----------
     rows : blocks of shape (b, p)
     anchors : array of shape (s, p), or several of them
-        Several sets make the mean of the walks through each: their chance in the places of the anchors
-        averages out.
+        Of several sets each makes a walk of its own.
     r : int
     local : bool
         Local anchor embedding weights (True) or SE (False).
@@ -133,10 +132,16 @@ def join_to_anchors(
     sets = [anchors] if isinstance(anchors, np.ndarray) else list(anchors)
     anchors, owner = np.concatenate(sets), np.repeat(np.arange(len(sets)), [len(part) for part in sets])
     enough = len(anchors) // 2
+    blocks: Blocks[NeighborBlock] | None = None
+    alive = np.ones(len(anchors), dtype=bool)
     while True:
         set_sizes = tuple(int(size) for size in np.bincount(owner) if size)
         search = AnchorSearch(anchors, set_sizes)
-        blocks = rows.map(_Finder(search, r, local), keep=keep)
+        find = _Finder(search, r, local)
+        if blocks is None or not keep:
+            blocks = rows.map(find, keep=keep)
+        else:
+            blocks = rows.beside(blocks).map(_Refinder(find, alive))
         summary: _Summary = blocks.reduce(_Summarizer(len(anchors), len(set_sizes)))
         alive = summary.mass > 0
         if counts:
@@ -179,6 +184,28 @@ class _Finder:
         return find_neighbors(X, self.search, self.r, self.local)
 
 
+class _Refinder:
+    """Neighbours among the anchors that are `alive` (s,), from those among all: few rows have lost any."""
+
+    def __init__(self, find: _Finder, alive: Array) -> None:
+        self.find, self.alive = find, alive
+
+    def __call__(self, pair: tuple[Array, NeighborBlock]) -> NeighborBlock:
+        X, old = pair
+        lost = ~self.alive[old.index].all(axis=1)
+        fresh = self.find(X[lost])
+        if fresh.index.shape[1] < old.index.shape[1]:  # a set has fewer than r anchors left
+            return self.find(X)
+        index = (np.cumsum(self.alive) - 1).astype(np.int32)[old.index]
+        index[lost] = fresh.index
+        sqdist, weights = old.sqdist.copy(), None
+        sqdist[lost] = fresh.sqdist
+        if old.weights is not None:
+            weights = old.weights.copy()
+            weights[lost] = fresh.weights
+        return NeighborBlock(index, sqdist, weights)
+
+
 class _Summarizer:
     def __init__(self, s: int, n_sets: int) -> None:
         self.s, self.n_sets = s, n_sets
@@ -207,10 +234,10 @@ class Transition:
 
     log_ratio: Array  # (s,) log n_j - log c_j
     epsilon: float | None  # ε of the SE kernel; None: local anchor embedding
-    n_sets: int = 1  # of anchors; each has an equal share of every row: the walk is the mean of theirs
+    n_sets: int = 1  # of anchors
 
     def rows(self, block: NeighborBlock) -> Array:
-        """Rows of Z on their r neighbours, shape (b, r), each summing to 1."""
+        """Rows of Z on their r neighbours, shape (b, r), each summing to 1 (in each set)."""
         if self.epsilon is None:
             assert block.weights is not None
             z = block.weights * np.exp(self.log_ratio - self.log_ratio.max())[block.index]
@@ -222,7 +249,7 @@ class Transition:
                 own -= _columns(np.maximum, own)[:, None]
             np.exp(z, out=z)
         for own in np.split(z, self.n_sets, axis=1):
-            own /= self.n_sets * _columns(np.add, own)[:, None]
+            own /= _columns(np.add, own)[:, None]
         return z
 
 
@@ -275,7 +302,10 @@ def _column_sums(index: IntArray, values: Array, s: int) -> Array:
 
 
 def anchor_gram(graph: NeighborGraph, step: Transition, blocks: Blocks | None = None) -> sparse.csr_array:
-    """ZᵀZ, shape (s, s), sparse: a sum over rows, so it streams and distributes."""
+    """ZᵀZ, shape (s, s), sparse: a sum over rows, so it streams and distributes.
+
+    Of several sets, a block for each on the diagonal: no walk leaves its set.
+    """
     blocks = graph.blocks if blocks is None else blocks
     gram = sparse.csr_array(blocks.reduce(_GramPart(step, len(graph.anchors))))
     full = sparse.csr_array(gram + sparse.triu(gram, 1, format="csr").T)
@@ -290,8 +320,12 @@ class _GramPart:
         self.step, self.s = step, s
 
     def __call__(self, block: NeighborBlock) -> Array | sparse.csr_array:
-        z, s, r = self.step.rows(block), self.s, block.index.shape[1]
-        first, second = np.triu_indices(r)
+        z, s, n_sets = self.step.rows(block), self.s, self.step.n_sets
+        r = block.index.shape[1] // n_sets
+        first, second = (
+            np.add.outer(r * np.arange(n_sets), pair).ravel()  # the same pairs in each set
+            for pair in np.triu_indices(r)
+        )
         a, b = block.index[:, first], block.index[:, second]
         low, high = np.minimum(a, b), np.maximum(a, b)
         products = (z[:, first] * z[:, second]).ravel()
