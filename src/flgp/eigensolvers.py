@@ -180,15 +180,20 @@ def _orthonormal(block: Array, n_threads: int) -> Array:
 def _filtered(matrix: sparse.csr_array, block: Array, edge: float, degree: int, n_threads: int) -> Array:
     """T_k((2A - b)/b) applied to the block, scaled so that the leading eigenvalue 1 keeps its size."""
     half = 0.5 * edge
+    shifted = sparse.csr_array((matrix - half * sparse.eye_array(len(block))) / half)
 
     def filter_columns(columns: Array) -> Array:
         # The three-term recurrence, each step divided by its growth at 1 so that nothing overflows.
         at_one = (1.0 - half) / half
         ratio = 1.0 / at_one
-        before, now = columns, (matrix @ columns - half * columns) * (ratio / half)
+        before, now = columns.copy(), shifted @ columns
+        now *= ratio
         for _ in range(degree - 1):
             following = 1.0 / (2.0 * at_one - ratio)
-            after = (matrix @ now - half * now) * (2.0 * following / half) - before * (ratio * following)
+            after = shifted @ now
+            after *= 2.0 * following
+            before *= ratio * following
+            after -= before
             before, now, ratio = now, after, following
         return now
 

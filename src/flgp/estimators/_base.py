@@ -166,7 +166,10 @@ class HeatKernelEstimator(BaseEstimator):
         n_sets = self._count_anchor_sets(n, p)
         n_anchors = auto_anchors(n, n_sets) if isinstance(self.n_anchors, str) else int(self.n_anchors)
         with stage(f"anchors for {n:,} points", self.verbose):
-            sets = [choose_anchors(rows, n_anchors, given, rng, self._n_threads) for _ in range(n_sets)]
+            sets = [
+                choose_anchors(rows, n_anchors, given, rng, self._n_threads, n_sets > 1)
+                for _ in range(n_sets)
+            ]
         uniform = self.anchor_weights == "uniform" or (
             self.anchor_weights == "auto" and isinstance(given, str) and given in ("random", "all")
         )

@@ -11,10 +11,12 @@ _FEW_POINTS = 250
 def auto_anchors(n: int, n_sets: int = 1) -> int:
     """Number of anchors in each set for n points.
 
-    Accuracy grows with s rather than with n, and so does cost: at most 16,000 in all. An anchor with fewer
-    than about five points is hardly joined to the others, so a fifth of the points where that is less.
+    Accuracy grows with s rather than with n, and so does cost: at most 16,000, or 10,000 in each of several
+    sets. An anchor with fewer than about five points is hardly joined to the others, so a fifth of the points
+    where that is less.
     """
-    return max(1, min(n // 5, 16_000 // n_sets) if n >= _FEW_POINTS else min(n, 50))
+    most = 16_000 if n_sets == 1 else 10_000
+    return max(1, min(n // 5, most) if n >= _FEW_POINTS else min(n, 50))
 
 
 def auto_anchor_sets(n: int, n_columns: int) -> int:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TypeVar
 
 SHARED_PARAMETERS = """n_anchors : int or "auto"
-        s, the number of anchors (of each set). "auto": a fifth of the points, at most 16,000 in all.
-        More anchors is the way to more accuracy; memory is about n·(3r+p) numbers, never n·s.
+        s, the number of anchors (of each set). "auto": a fifth of the points, at most 16,000, or
+        10,000 in each of several sets. More anchors is the way to more accuracy; memory is about n·(3r+p)
+        numbers, never n·s.
     n_neighbors : int
         r, the anchors that each point is joined to.
     n_eigenpairs : int or "auto"

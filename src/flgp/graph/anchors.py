@@ -16,10 +16,17 @@ ANCHOR_RULES = ("kmeans", "minibatch", "random", "all")
 # Points that k-means sees for each anchor, and at least in all: in few columns more does not improve the
 # predictions; in many columns (where a cluster is a cloud in p dimensions) it does.
 _SAMPLE_PER_ANCHOR, _SMALLEST_SAMPLE = 20, 100_000
+# In many columns, what further rounds of Lloyd's iteration would gain is lost in the mean over several sets.
+_ROUNDS_OF_SEVERAL = 6
 
 
 def choose_anchors(
-    X: RowLike, n_anchors: int, rule: str | Array, rng: np.random.Generator, n_threads: int = 1
+    X: RowLike,
+    n_anchors: int,
+    rule: str | Array,
+    rng: np.random.Generator,
+    n_threads: int = 1,
+    one_of_several: bool = False,
 ) -> Array:
     """Distinct anchors, shape (at most n_anchors, p), double precision.
 
@@ -31,6 +38,8 @@ def choose_anchors(
     rule : one of `ANCHOR_RULES`, or an array of shape (s, p)
     rng : numpy.random.Generator
     n_threads : int
+    one_of_several : bool
+        Whether these are one of several sets, which need not be as good.
     """
     if not isinstance(rule, str):
         return _distinct(rule)
@@ -48,7 +57,8 @@ def choose_anchors(
         clusters = MiniBatchKMeans(n_anchors, random_state=seed, n_init=1, batch_size=4096)
         with limited_blas(n_threads):
             return _distinct(clusters.fit(sample).cluster_centers_)
-    return _distinct(kmeans(sample, n_anchors, rng, n_threads=n_threads))
+    rounds = _ROUNDS_OF_SEVERAL if one_of_several and X.shape[1] > MAX_TREE_COLUMNS else None
+    return _distinct(kmeans(sample, n_anchors, rng, max_iter=rounds, n_threads=n_threads))
 
 
 def _sample(X: RowLike, count: int, rng: np.random.Generator) -> Array:

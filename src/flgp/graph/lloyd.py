@@ -7,15 +7,14 @@ from scipy import sparse
 
 from .._threads import thread_map
 from .._typing import Array, IntArray
+from .neighbors import score_tiles
 
 # Lloyd stops when the inertia falls by less than this (relative).
 _TOLERANCE = 1e-4
-# Entries of one tile of distances, so that it stays in cache.
-_TILE_ENTRIES = 1_000_000
 # A point looks for its next centre among those near its present one, centres taken together in groups of
 # about this size; with fewer clusters than this, among all.
 _GROUP, _CLOSURE, _FEW_CLUSTERS = 8, 256, 500
-_GROUPS_PER_TASK = 16
+_GROUPS_PER_TASK, _ROWS_PER_TASK = 16, 1_024
 
 
 def plain_lloyd(
@@ -72,15 +71,16 @@ def _nearest_of_all(data: Array, centers: Array, n_threads: int) -> tuple[IntArr
     """Nearest centre of every row, and ½|c|² - x·c there; tiles stay in cache."""
     half = 0.5 * np.einsum("ij,ij->i", centers, centers)
     across = np.ascontiguousarray(centers.T)
-    rows = max(16, _TILE_ENTRIES // len(centers))
+    nearest, lowest = np.empty(len(data), dtype=np.intp), np.empty(len(data), dtype=np.float32)
 
-    def tile(start: int) -> tuple[IntArray, Array]:
-        score = half - data[start : start + rows] @ across
-        label = score.argmin(axis=1)
-        return label, score[np.arange(len(label)), label]
+    def find(start: int) -> None:
+        for rows, score in score_tiles(data[start : start + _ROWS_PER_TASK], across, half):
+            own = slice(start + rows.start, start + rows.stop)
+            nearest[own] = label = score.argmin(axis=1)
+            lowest[own] = score[np.arange(len(label)), label]
 
-    parts = list(thread_map(tile, range(0, len(data), rows), n_threads))
-    return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+    list(thread_map(find, range(0, len(data), _ROWS_PER_TASK), n_threads))
+    return nearest, lowest
 
 
 def _closures(centers: Array, n_threads: int) -> tuple[IntArray, IntArray]:
@@ -89,13 +89,15 @@ def _closures(centers: Array, n_threads: int) -> tuple[IntArray, IntArray]:
     group, _ = _nearest_of_all(centers, leaders, n_threads)
     half = 0.5 * np.einsum("ij,ij->i", centers, centers)
     across = np.ascontiguousarray(centers.T)
-    rows = max(16, _TILE_ENTRIES // len(centers))
+    closures = np.empty((len(leaders), _CLOSURE), dtype=np.intp)
 
-    def tile(start: int) -> IntArray:
-        score = half - leaders[start : start + rows] @ across
-        return np.argpartition(score, _CLOSURE - 1, axis=1)[:, :_CLOSURE]
+    def find(start: int) -> None:
+        for rows, score in score_tiles(leaders[start : start + _ROWS_PER_TASK], across, half):
+            own = slice(start + rows.start, start + rows.stop)
+            closures[own] = np.argpartition(score, _CLOSURE - 1, axis=1)[:, :_CLOSURE]
 
-    return group, np.concatenate(list(thread_map(tile, range(0, len(leaders), rows), n_threads)))
+    list(thread_map(find, range(0, len(leaders), _ROWS_PER_TASK), n_threads))
+    return group, closures
 
 
 def _nearest_in_closure(

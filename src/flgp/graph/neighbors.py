@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -59,22 +59,14 @@ class NeighborSearch:
 
     def _brute_force(self, X: Array, r: int) -> tuple[IntArray, Array]:
         index, sqdist = np.empty((len(X), r), dtype=np.int32), np.empty((len(X), r))
-        rows = max(16, _TILE_ENTRIES // len(self.anchors))
-        # One for all tiles: fresh memory each time would cost as much as the selection.
-        tile = np.empty((min(rows, len(X)), len(self.anchors)), dtype=np.float32)
-        for start in range(0, len(X), rows):
-            block = slice(start, start + rows)
-            points = X[block]
-            # ½|u|² - x·u orders the anchors of one row as their distances do.
-            score = tile[: len(points)]
-            np.matmul(((points - self._center) / self._unit).astype(np.float32), self._centered, out=score)
-            np.subtract(self._half_norms, score, out=score)
+        scaled = ((X - self._center) / self._unit).astype(np.float32)
+        for rows, score in score_tiles(scaled, self._centered, self._half_norms):
             candidates = _smallest(score, min(r + _SPARE_CANDIDATES, score.shape[1]))
-            difference = self.anchors[candidates] - points[:, None, :]
+            difference = self.anchors[candidates] - X[rows, None, :]
             exact = np.einsum("bkp,bkp->bk", difference, difference)
             order = np.argsort(exact, axis=1, kind="stable")[:, :r]
-            index[block] = np.take_along_axis(candidates, order, axis=1)
-            sqdist[block] = np.take_along_axis(exact, order, axis=1)
+            index[rows] = np.take_along_axis(candidates, order, axis=1)
+            sqdist[rows] = np.take_along_axis(exact, order, axis=1)
         return index, sqdist
 
 
@@ -111,6 +103,22 @@ class AnchorSearch:
             return found[0]
         index = [part + np.int32(start) for (part, _), start in zip(found, self._starts, strict=True)]
         return np.concatenate(index, axis=1), np.concatenate([sqdist for _, sqdist in found], axis=1)
+
+
+def score_tiles(points: Array, across: Array, half_norms: Array) -> Iterator[tuple[slice, Array]]:
+    """½|u|² - x·u, which orders the anchors of a row x as their distances do: some rows at a time.
+
+    `points` (n, p), anchors `across` (p, s) and `half_norms` (s,) in single precision. A tile is overwritten
+    by the next: fresh memory for each would cost as much as what is done with it.
+    """
+    n_rows = max(16, _TILE_ENTRIES // len(half_norms))
+    tile = np.empty((min(n_rows, len(points)), len(half_norms)), dtype=np.float32)
+    for start in range(0, len(points), n_rows):
+        rows = slice(start, min(start + n_rows, len(points)))
+        score = tile[: rows.stop - start]
+        np.matmul(points[rows], across, out=score)
+        np.subtract(half_norms, score, out=score)
+        yield rows, score
 
 
 def _smallest(score: Array, k: int) -> IntArray:
