@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy import sparse
 
@@ -69,34 +71,38 @@ def cluster_means(points: Array, label: IntArray, sqdist: Array, n_clusters: int
 
 def _nearest_of_all(data: Array, centers: Array, n_threads: int) -> tuple[IntArray, Array]:
     """Nearest centre of every row, and ½|c|² - x·c there; tiles stay in cache."""
-    half = 0.5 * np.einsum("ij,ij->i", centers, centers)
-    across = np.ascontiguousarray(centers.T)
     nearest, lowest = np.empty(len(data), dtype=np.intp), np.empty(len(data), dtype=np.float32)
 
-    def find(start: int) -> None:
-        for rows, score in score_tiles(data[start : start + _ROWS_PER_TASK], across, half):
-            own = slice(start + rows.start, start + rows.stop)
-            nearest[own] = label = score.argmin(axis=1)
-            lowest[own] = score[np.arange(len(label)), label]
+    def take(rows: slice, score: Array) -> None:
+        nearest[rows] = label = score.argmin(axis=1)
+        lowest[rows] = score[np.arange(len(label)), label]
 
-    list(thread_map(find, range(0, len(data), _ROWS_PER_TASK), n_threads))
+    _for_tiles(take, data, centers, n_threads)
     return nearest, lowest
+
+
+def _for_tiles(use: Callable[[slice, Array], None], data: Array, centers: Array, n_threads: int) -> None:
+    """Call `use` with some rows of `data` and their ½|c|² - x·c for all centres, until all rows are done."""
+    half = 0.5 * np.einsum("ij,ij->i", centers, centers)
+    across = np.ascontiguousarray(centers.T)
+
+    def task(start: int) -> None:
+        for rows, score in score_tiles(data[start : start + _ROWS_PER_TASK], across, half):
+            use(slice(start + rows.start, start + rows.stop), score)
+
+    list(thread_map(task, range(0, len(data), _ROWS_PER_TASK), n_threads))
 
 
 def _closures(centers: Array, n_threads: int) -> tuple[IntArray, IntArray]:
     """The group of each centre (s,), its nearest leader's, and the centres nearest to each leader (G, c)."""
     leaders = centers[np.linspace(0, len(centers) - 1, len(centers) // _GROUP).astype(np.int64)]
     group, _ = _nearest_of_all(centers, leaders, n_threads)
-    half = 0.5 * np.einsum("ij,ij->i", centers, centers)
-    across = np.ascontiguousarray(centers.T)
     closures = np.empty((len(leaders), _CLOSURE), dtype=np.intp)
 
-    def find(start: int) -> None:
-        for rows, score in score_tiles(leaders[start : start + _ROWS_PER_TASK], across, half):
-            own = slice(start + rows.start, start + rows.stop)
-            closures[own] = np.argpartition(score, _CLOSURE - 1, axis=1)[:, :_CLOSURE]
+    def take(rows: slice, score: Array) -> None:
+        closures[rows] = np.argpartition(score, _CLOSURE - 1, axis=1)[:, :_CLOSURE]
 
-    list(thread_map(find, range(0, len(leaders), _ROWS_PER_TASK), n_threads))
+    _for_tiles(take, leaders, centers, n_threads)
     return group, closures
 
 
