@@ -7,7 +7,7 @@ from typing import TypeVar
 SHARED_PARAMETERS = """n_anchors : int or "auto"
         s, the number of anchors (of each set). "auto": a fifth of the points, at most 16,000, or
         10,000 in each of several sets. More anchors is the way to more accuracy; memory is about n·(3r+p)
-        numbers, never n·s.
+        numbers (3r for each set), never n·s.
     n_neighbors : int
         r, the anchors that each point is joined to.
     n_eigenpairs : int or "auto"
