@@ -96,8 +96,8 @@ def fit_feature_map(
     gram = anchor_gram(graph, step, blocks)
     start = None if near is None else near.spectrum
     if graph.set_sizes is None:
-        # Not a mean of one: BLAS keeps all threads, and the features are not copied. Rows of Z sum to 1, so the
-        # entries of ZᵀZ sum to the number of rows seen.
+        # Not a mean of one: BLAS keeps all threads, and the features are not copied.
+        # Rows of Z sum to 1, so the entries of ZᵀZ sum to the number of rows seen.
         return FeatureMap(graph, step, fit_spectrum(gram, round(gram.sum()), n_eigenpairs, n_threads, start))
 
     def of_set(span: tuple[int, int]) -> Spectrum:
