@@ -1,0 +1,1 @@
+"""Where points live, and the eigenfunctions of those places."""
