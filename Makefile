@@ -29,8 +29,8 @@ comma := ,
 empty :=
 space := $(empty) $(empty)
 coverage: $(VENV)/.installed
-	$(BIN)/python -m pytest --cov=flgp --cov-branch --cov-report= tests --ignore=tests/neuro --ignore=tests/reproduce \
-		--ignore=tests/bench --ignore=tests/report --ignore=tests/cli
+	$(BIN)/python -m pytest --cov=flgp --cov-branch --cov-report= tests --ignore=tests/neuro --ignore=tests/experiments \
+		--ignore=tests/report --ignore=tests/cli
 	$(BIN)/coverage report --skip-covered --show-missing --fail-under=95 \
 		--include="$(subst $(space),$(comma),$(foreach part,$(CORE),src/flgp/$(part).py src/flgp/$(part)/*))"
 

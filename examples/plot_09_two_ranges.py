@@ -27,7 +27,7 @@ figure, axes = plt.subplots(4, 1, figsize=(10, 8), height_ratios=(2.2, 1, 1, 1),
 colors = {"cmap": "RdBu_r", "vmin": -3, "vmax": 3, "s": 4, "linewidths": 0}
 axes[0].scatter(data.X[:, 0], data.X[:, 2], c=data.f, **colors)
 axes[0].set_title("in space")
-panels = {"signal": data.f, "long range": parts.manifold_mean, "short range": parts.local_mean}
+panels = {"signal": data.f, "long range": parts["manifold"].mean, "short range": parts["local"].mean}
 for axis, (name, values) in zip(axes[1:], panels.items(), strict=True):
     shown = axis.scatter(data.arc, data.width, c=values, **colors)
     axis.set_title(name)

@@ -20,5 +20,5 @@ def test_little_is_imported_beyond_scikit_learn():
     assert "flgp" in ours
     others = {name.partition(".")[0] for name in ours - theirs} - {"flgp"}
     assert others <= set(sys.stdlib_module_names)
-    leaves = {"arrow", "baselines", "bench", "cli", "dask", "datasets", "neuro", "plotting", "reproduce"}
+    leaves = {"arrow", "baselines", "cli", "dask", "datasets", "experiments", "neuro", "plotting"}
     assert not {f"flgp.{leaf}" for leaf in leaves} & ours

@@ -89,7 +89,7 @@ def test_held_out_labels_cannot_leak(points):
     # The graph is that of all rows, the same in every fold.
     parts = [clone(model).fit(rows[train], y[train]).estimator_ for train, _ in cv.split(X, y)]
     assert all(np.array_equal(part.anchors_, parts[0].anchors_) for part in parts)
-    assert all(part.feature_map_.graph.n_rows == 240 for part in parts)
+    assert all(part.geometry_.graph.n_rows == 240 for part in parts)
 
 
 @pytest.mark.parametrize("scoring", [None, "accuracy", "neg_log_loss", "roc_auc"])

@@ -77,7 +77,9 @@ def test_classes_are_drawn_one_by_one(classes, ax):
 def test_covariance_from_a_row_or_any_point(regression, ax):
     model, X, _, _ = regression
     plotting.plot_covariance(model, X, 7, ax=ax)
-    np.testing.assert_allclose(ax.collections[0].get_array(), model.covariance(X, X[7:8])[:, 0])
+    np.testing.assert_allclose(
+        ax.collections[0].get_array(), model.covariance(X, X[7:8], term="manifold")[:, 0]
+    )
     np.testing.assert_array_equal(ax.collections[1].get_offsets()[0], X[7])
     low, high = ax.collections[0].get_clim()
     assert low == -high

@@ -13,7 +13,7 @@ SCRIPT = """
 import ctypes, gc, sys, threading
 import numpy as np
 from flgp import FLGPClassifier
-from flgp.estimators import _base
+from flgp.geometry.point_cloud import cloud
 
 def anonymous():
     with open("/proc/self/status") as status:
@@ -35,7 +35,7 @@ def extra(work):
     watcher.join()
     return result, max(seen) - before
 
-_base.CACHED_PAIRS = 0
+cloud.CACHED_PAIRS = 0
 X = np.memmap(sys.argv[1], np.float32, "r").reshape(-1, 2)
 labels = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 0.0], [0.0, 2.0]])
 model = FLGPClassifier(n_anchors=50, n_eigenpairs=20, random_state=0, n_jobs=2, base_kernel=sys.argv[2])

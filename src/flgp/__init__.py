@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from .estimators import FLGPClassifier, FLGPRegressor, HeatKernelFeatures
-from .intrinsic_dimension import estimate_intrinsic_dimension
+from .geometry.intrinsic_dimension import estimate_intrinsic_dimension
 
 if TYPE_CHECKING:
     from .io import ModelFileError, load, save

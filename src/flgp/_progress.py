@@ -1,4 +1,4 @@
-"""Progress on request: one line a stage on standard error, nothing unless `verbose`."""
+"""Progress on request: one line per stage on standard error, nothing unless asked for."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ logger = logging.getLogger("flgp")
 
 # Told the name of each stage as it starts, and None as it ends; the command line draws its bar from that.
 _observer: ContextVar[Callable[[str | None], None] | None] = ContextVar("observer", default=None)
+_verbose: ContextVar[int] = ContextVar("verbose", default=0)
 
 
 @contextmanager
@@ -26,9 +27,20 @@ def observed(observer: Callable[[str | None], None]) -> Iterator[None]:
 
 
 @contextmanager
-def stage(name: str, verbose: int) -> Iterator[None]:
+def verbosity(verbose: int) -> Iterator[None]:
+    """Print the stages inside if `verbose` is above 0."""
+    token = _verbose.set(verbose)
+    try:
+        yield
+    finally:
+        _verbose.reset(token)
+
+
+@contextmanager
+def stage(name: str) -> Iterator[None]:
     """Say when a stage starts and how long it took."""
     started = time.perf_counter()
+    verbose = _verbose.get()
     if verbose:
         print(f"flgp: {name} …", end="", file=sys.stderr, flush=True)
     observer = _observer.get()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import Field, field, fields, is_dataclass
-from typing import Any, TypeVar
+from dataclasses import Field, fields, is_dataclass
+from typing import TypeVar
 
 C = TypeVar("C", bound=type)
 
@@ -23,9 +23,8 @@ def stored(concept: str) -> Callable[[C], C]:
     return register
 
 
-def rebuilt(default: Any = None) -> Any:
-    """A field that is made again when a file is read (in `__post_init__`) rather than stored."""
-    return field(default=default, metadata={"stored": False}, repr=False, compare=False)
+# The metadata of a field that is made again when a file is read (in `__post_init__`) rather than stored.
+REBUILT = {"stored": False}
 
 
 def stored_fields(kind: type) -> list[Field]:

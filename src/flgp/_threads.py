@@ -1,4 +1,7 @@
-"""Threads: how many, and a pool that never fights with BLAS for the cores."""
+"""Threads: how many, and a pool that never fights with BLAS for the cores.
+
+Whoever starts a computation says how many, `with threads(n):`, and all that is called inside follows.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from itertools import chain, islice
 from typing import Any, TypeVar
 
@@ -18,6 +22,24 @@ R = TypeVar("R")
 
 # Up to this size one BLAS thread is enough.
 _ONE_THREAD_SIZE = 1000
+
+# Worker threads start with an empty context, so that whatever runs in one of them has that one only.
+_count: ContextVar[int] = ContextVar("threads", default=1)
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """Let everything inside use `count` threads."""
+    token = _count.set(count)
+    try:
+        yield
+    finally:
+        _count.reset(token)
+
+
+def current_threads() -> int:
+    """Threads that may be used here: those of the innermost `threads`, otherwise one."""
+    return _count.get()
 
 
 def thread_count(n_jobs: int | None) -> int:
@@ -63,29 +85,25 @@ class _BlasLimit:
 single_threaded_blas = _BlasLimit()
 
 
-@contextmanager
-def limited_blas(n_threads: int) -> Iterator[None]:
-    """Large dense algebra on `n_threads` BLAS threads; one thread is the shared limit above."""
-    if n_threads == 1:
-        with single_threaded_blas:
-            yield
-    else:
-        yield
+def limited_blas() -> AbstractContextManager[None]:
+    """Large dense algebra on as many BLAS threads as may be used; one thread is the shared limit above."""
+    return single_threaded_blas if current_threads() == 1 else nullcontext()
 
 
-def blas_for(size: int, n_threads: int) -> AbstractContextManager[None]:
+def blas_for(size: int) -> AbstractContextManager[None]:
     """BLAS for matrices of a size: small ones on one thread, which is as fast as two there.
 
     On a busy machine it is thirty times as fast, because BLAS threads wait for each other by spinning.
     """
-    return limited_blas(n_threads if size > _ONE_THREAD_SIZE else 1)
+    return limited_blas() if size > _ONE_THREAD_SIZE else single_threaded_blas
 
 
-def thread_map(function: Callable[[T], R], items: Iterable[T], n_threads: int) -> Iterator[R]:
-    """`map` in order, over `n_threads` threads with single-threaded BLAS inside each.
+def thread_map(function: Callable[[T], R], items: Iterable[T], at_most: int | None = None) -> Iterator[R]:
+    """`map` in order, over the threads there are (or `at_most` so many), single-threaded BLAS inside each.
 
     The results are those of one thread, bit for bit: every item is computed alone and in order of use.
     """
+    n_threads = current_threads() if at_most is None else min(current_threads(), at_most)
     with single_threaded_blas:
         items = iter(items)
         first = list(islice(items, 2))

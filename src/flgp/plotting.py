@@ -12,6 +12,7 @@ from sklearn.base import is_classifier
 
 from . import views
 from ._typing import Array, BoolArray
+from .estimators import prior_variances
 
 __all__ = [
     "plot_anchors",
@@ -79,9 +80,16 @@ def plot_points(
 
 
 def plot_covariance(
-    model: Any, X: Any, point: Any, *, coordinates: str = "auto", ax: Any = None, **scatter: Any
+    model: Any,
+    X: Any,
+    point: Any,
+    *,
+    term: str | None = "manifold",
+    coordinates: str = "auto",
+    ax: Any = None,
+    **scatter: Any,
 ) -> Any:
-    """The prior covariance of f between one point and the others.
+    """The prior covariance between one point and the others.
 
     Parameters
     ----------
@@ -89,6 +97,8 @@ def plot_covariance(
     X : array of shape (n, p)
     point : int, or array of shape (p,)
         A row of X, or any point.
+    term : str or None
+        Of which term of f, as in `covariance`; None: of the whole f.
     coordinates, ax, **scatter : as in `plot_points`
 
     Examples
@@ -103,7 +113,7 @@ def plot_covariance(
     ax = _axes(ax)
     X = np.asarray(X, dtype=float)
     source = X[point] if isinstance(point, (int, np.integer)) else np.asarray(point, dtype=float)
-    covariance = model.covariance(X, source[None])[:, 0]
+    covariance = model.covariance(X, source[None], term=term)[:, 0]
     where = _where(model, np.concatenate([X, source[None]]), coordinates, ax)
     _scatter(ax, where[:-1], covariance, "covariance", symmetric=True, **scatter)
     ax.scatter(*where[-1:].T, marker="*", s=160, c="gold", edgecolors="k", zorder=4)
@@ -200,7 +210,7 @@ def plot_spectrum(model: Any, *, ax: Any = None) -> Any:
     ax.plot(order, model.eigenvalues_, ".-", color="tab:blue", markersize=3, linewidth=0.8)
     ax.set(xlabel="i", ylim=(0, None), title="spectrum")
     ax.set_ylabel("eigenvalue λ", color="tab:blue")
-    weights = np.asarray(model._prior_weights())
+    weights = prior_variances(model)
     seen = weights > 1e-12 * weights.max()
     other = ax.twinx()
     other.semilogy(order[seen], weights[seen], color="tab:orange", linewidth=1.2)
@@ -296,7 +306,7 @@ def _where(model: Any, X: Any, kind: str, ax: Any) -> Array:
 
 
 def _labeled(model: Any, y: Any) -> BoolArray:
-    from .estimators._validation import is_missing_label
+    from .rows.labels import is_missing_label
 
     return ~is_missing_label(np.asarray(y), getattr(model, "unlabeled", None))
 

@@ -11,8 +11,8 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ._typing import Array, IntArray
-from .inference.hyper import TIME
 from .metrics import reliability_curve
+from .terms import TIME
 
 # Eigenvalues below this belong to functions that are constant on each connected part.
 _FLAT = 1e-9
@@ -36,9 +36,9 @@ def eigenfunctions(model: Any, X: Any, count: int | None = None) -> Array:
     """φ_i at points (n, p), without those that are constant on each connected part, shape (n, count)."""
     check_is_fitted(model)
     keep = np.flatnonzero(model.eigenvalues_ > _FLAT)[:count]
-    feature_map = model.feature_map_
-    lift = feature_map.spectrum.lift[:, keep]
-    return feature_map.rows(np.asarray(X, dtype=float)).combine(lift)
+    places = model._inputs(np.asarray(X, dtype=float)).places
+    nodes = model.basis_.at_nodes(np.eye(len(model.eigenvalues_))[:, keep])
+    return model.basis_.rows(places).combine(nodes)
 
 
 def coordinates(model: Any, X: Any, kind: str = "auto", dimensions: int = 2) -> Array:
@@ -173,7 +173,7 @@ def calibration(model: Any, X: Any, y: Any, n_bins: int = 10, **sizes: Any) -> C
 
 def anchor_edges(model: Any, X: Any) -> Array:
     """Pairs of anchors that share a point of X (n, p), each once, shape (e, 2)."""
-    index = model.feature_map_.graph.find(np.asarray(X, dtype=float)).index
+    index = model._inputs(np.asarray(X, dtype=float)).places.neighbors.index
     first, second = np.triu_indices(index.shape[1], k=1)
     pairs = np.sort(np.stack([index[:, first].ravel(), index[:, second].ravel()], axis=1), axis=1)
     return np.unique(pairs, axis=0)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from flgp.baselines import GLGPClassifier, GLGPRegressor, landmarks
-from flgp.baselines.landmarks import join_to_landmarks, squared_distances
-from flgp.baselines.nystrom import fit_landmark_map
+from flgp.baselines import GLGPClassifier, GLGPRegressor
 from flgp.datasets import circle_heat_kernel, circles
+from flgp.geometry import landmarks
+from flgp.geometry.landmarks import join_to_landmarks, squared_distances
 
 
 @pytest.fixture
@@ -34,14 +34,14 @@ def test_squared_distances(cloud, rng):
 
 def test_eigenpairs_of_the_full_graph_are_those_of_the_walk(cloud):
     graph = join_to_landmarks(cloud, cloud, None)
-    fitted = fit_landmark_map(graph, 12, epsilon=0.6)
+    fitted = graph.basis(12, 0.6)
     K = np.exp(-squared_distances(cloud, cloud) / (4 * 0.6**2))
     P, values, _ = direct_walk(K)
     np.testing.assert_allclose(1 - fitted.eigenvalues, values[:12], atol=1e-10)
-    features = fitted.features(fitted.rows(cloud))
+    features = fitted.features(graph.locate(cloud))
     np.testing.assert_allclose(P @ features, features * values[:12], atol=1e-9)
     np.testing.assert_allclose((features**2).sum(axis=0), 60)
-    np.testing.assert_allclose(fitted.rows(cloud).z, P, atol=1e-12)
+    np.testing.assert_allclose(fitted.rows(graph.locate(cloud)).z, P, atol=1e-12)
     assert graph.mean_sqdist == pytest.approx(squared_distances(cloud, cloud).mean())
 
 
@@ -54,30 +54,31 @@ def test_sparse_graph_is_symmetric_and_its_features_are_eigenvectors(cloud):
     pattern[graph.among_landmarks.nonzero()] = True
     pattern |= np.eye(60, dtype=bool)  # a distance of 0 is stored but not "non-zero"
     np.testing.assert_array_equal(pattern, joined)
-    fitted = fit_landmark_map(graph, 8, epsilon=0.6)
+    fitted = graph.basis(8, 0.6)
     P, values, _ = direct_walk(np.where(joined, np.exp(-sqdist / (4 * 0.6**2)), 0))
     np.testing.assert_allclose(1 - fitted.eigenvalues, values[:8], atol=1e-9)
-    features = fitted.features(fitted.rows(cloud))
+    features = fitted.features(graph.locate(cloud))
     np.testing.assert_allclose(P @ features, features * values[:8], atol=1e-8)
 
 
 def test_landmarks_extend_by_nystroms_formula(cloud, rng):
-    landmarks, new = cloud[:40], rng.standard_normal((5, 3))
-    fitted = fit_landmark_map(join_to_landmarks(cloud, landmarks, None), 6, epsilon=0.7)
+    anchors, new = cloud[:40], rng.standard_normal((5, 3))
+    graph = join_to_landmarks(cloud, anchors, None)
+    fitted = graph.basis(6, 0.7)
     scale = 4 * 0.7**2
-    K = np.exp(-squared_distances(landmarks, landmarks) / scale)
-    at_landmarks = fitted.features(fitted.rows(landmarks))
-    cross = np.exp(-squared_distances(new, landmarks) / scale) / K.sum(axis=0)
+    K = np.exp(-squared_distances(anchors, anchors) / scale)
+    at_landmarks = fitted.features(graph.locate(anchors))
+    cross = np.exp(-squared_distances(new, anchors) / scale) / K.sum(axis=0)
     expected = cross / cross.sum(axis=1, keepdims=True) @ at_landmarks / (1 - fitted.eigenvalues)
-    np.testing.assert_allclose(fitted.features(fitted.rows(new)), expected, atol=1e-9)
+    np.testing.assert_allclose(fitted.features(graph.locate(new)), expected, atol=1e-9)
 
 
 def test_lanczos_agrees_with_the_dense_solver(rng, monkeypatch):
     points = rng.standard_normal((200, 2))
     graph = join_to_landmarks(points, points, None)
-    dense = fit_landmark_map(graph, 10, epsilon=0.3)
-    monkeypatch.setattr("flgp.baselines.nystrom._DENSE_SIZE", 10)
-    lanczos = fit_landmark_map(graph, 10, epsilon=0.3)
+    dense = graph.basis(10, 0.3)
+    monkeypatch.setattr(landmarks, "_DENSE_SIZE", 10)
+    lanczos = graph.basis(10, 0.3)
     np.testing.assert_allclose(lanczos.eigenvalues, dense.eigenvalues, atol=1e-9)
     np.testing.assert_allclose(lanczos.spectrum.lift, dense.spectrum.lift, atol=1e-5)
 
@@ -92,7 +93,7 @@ def test_heat_kernel_of_the_circle():
         n_eigenpairs=40, bandwidth=epsilon, diffusion_time=t / epsilon**2, amplitude=1.0
     ).fit(X, y)
     exact = circle_heat_kernel(theta, 0.0, t, measure="probability")
-    estimate = model.covariance(X, X[:1])[:, 0]
+    estimate = model.covariance(X, X[:1], term="manifold")[:, 0]
     assert np.abs(estimate - exact).max() < 0.02 * exact.max()
 
 

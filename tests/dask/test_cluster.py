@@ -127,7 +127,7 @@ def test_a_killed_worker_changes_nothing(client, rings, during, tmp_path):
 def test_a_worker_killed_after_the_neighbours_were_made(client, rings, monkeypatch):
     """Neighbours that were held by a dead worker are made again elsewhere."""
     X, y, model, expected = rings
-    from flgp.dask import DaskBlocks
+    from flgp.rows.dask import DaskBlocks
 
     original, killed = DaskBlocks.reduce, []
 

@@ -12,7 +12,6 @@ _MADE = ("_build", "auto_examples")
 
 PAGES = [
     ROOT / "README.md",
-    ROOT / "benchmarks" / "README.md",
     *(path for path in sorted(DOCS.rglob("*.md")) if path.relative_to(DOCS).parts[0] not in _MADE),
 ]
 

@@ -13,7 +13,7 @@ from pages import DOCS
 import flgp
 
 # Importing these runs a program, or is for the processes of a benchmark.
-_PROGRAMS = ("flgp.__main__", "flgp.bench.child")
+_PROGRAMS = ("flgp.__main__", "flgp.experiments.bench.child")
 MODULES = [
     name for _, name, _ in pkgutil.walk_packages(flgp.__path__, "flgp.") if not name.startswith(_PROGRAMS)
 ]

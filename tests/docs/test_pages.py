@@ -54,6 +54,7 @@ def all_commands():
 def test_the_command_line_knows_its_options(line):
     typer = pytest.importorskip("typer")
     from flgp.cli import app
+    from flgp.experiments.measure import MEASUREMENTS, find
 
     words = shlex.split(line, comments=True)
     while words and re.fullmatch(r"[A-Z_]+=.*", words[0]):
@@ -62,6 +63,9 @@ def test_the_command_line_knows_its_options(line):
         return
     command, context, rest = typer.main.get_command(app), None, words[1:]
     if rest == ["…"]:
+        return
+    if rest[:1] == ["bench"] and rest[1:2] and rest[1] in MEASUREMENTS:
+        find(rest[1]).parser().parse_args(rest[2:])
         return
     while hasattr(command, "commands") and rest and not rest[0].startswith("-"):
         if rest[0] == "…":
@@ -87,7 +91,7 @@ def test_the_makefile_knows_the_target(line):
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_files_that_are_named_exist(page):
     text = page.read_text(encoding="utf-8")
-    for path in re.findall(r"\b((?:src|tests|docs|benchmarks|examples|results)/[\w./-]*\w)(?!\w*\*)", text):
+    for path in re.findall(r"\b((?:src|tests|docs|examples|results)/[\w./-]*\w)(?!\w*\*)", text):
         if not path.startswith("docs/_build"):
             assert (ROOT / path).exists(), path
     for module in re.findall(r"`(\w+/\w[\w/]*\.py)`", text):

@@ -1,4 +1,4 @@
-"""Intervals of f hold f as often as they say; `benchmarks/coverage.py` has all likelihoods."""
+"""Intervals of f hold f as often as they say; `flgp bench coverage` has all likelihoods."""
 
 import numpy as np
 

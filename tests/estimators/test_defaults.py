@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from flgp import HeatKernelFeatures
 from flgp.datasets import circles
-from flgp.estimators._defaults import auto_anchor_sets, auto_anchors, auto_eigenpairs
+from flgp.geometry.point_cloud.defaults import auto_anchor_sets, auto_anchors, auto_eigenpairs
 
 
 @given(st.integers(1, 10**9))

@@ -13,9 +13,9 @@ from sklearn.preprocessing import StandardScaler
 
 from conftest import ring
 from flgp import FLGPClassifier, FLGPRegressor, HeatKernelFeatures
-from flgp.inference.priors import LogNormal
 from flgp.likelihoods import StudentT
 from flgp.model_selection import LabeledKFold
+from flgp.priors import LogNormal
 
 SMALL = {"n_anchors": 40, "n_eigenpairs": 15, "random_state": 0, "n_jobs": 1}
 
@@ -173,7 +173,7 @@ def test_routed_arguments_reach_fit(points, likelihood, argument):
         assert np.array_equal(one.predict(X), other.predict(X))
     plain = clone(estimator).fit(X[30:], y[30:]) if likelihood != "binomial" else None
     if plain is not None:  # and they matter
-        assert not np.array_equal(plain._heads_[0].fit.theta, found[0]._heads_[0].fit.theta)
+        assert not np.array_equal(plain.optimizer_result_.theta, found[0].optimizer_result_.theta)
 
 
 def test_unasked_arguments_are_refused_by_the_router(points):

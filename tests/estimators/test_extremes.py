@@ -5,7 +5,7 @@ import pytest
 
 from conftest import ring
 from flgp import FLGPClassifier, FLGPRegressor, HeatKernelFeatures, estimate_intrinsic_dimension
-from flgp.sources import StreamedRows
+from flgp.rows.sources import StreamedRows
 
 SMALL = {"n_anchors": 30, "n_eigenpairs": 10, "random_state": 0, "n_jobs": 1}
 
@@ -74,7 +74,7 @@ def test_what_is_too_large_is_named(arguments, message):
 @pytest.mark.parametrize("seed", [-1, 2**32, "one", 0.5])
 def test_seeds_are_checked_by_name(seed):
     X, angle = ring(30)
-    with pytest.raises(ValueError, match=r"random_state=.*is no seed"):
+    with pytest.raises(ValueError, match=r"random_state=.*is not a valid seed"):
         FLGPClassifier(random_state=seed).fit(X, angle > 3)
 
 
@@ -102,7 +102,7 @@ def test_anchors_and_priors_that_are_none():
     X, angle = ring(30)
     with pytest.raises(ValueError, match="time_prior=3 is not known"):
         FLGPRegressor(time_prior=3).fit(X, angle)
-    with pytest.raises(ValueError, match="anchors must be one of"):
+    with pytest.raises(ValueError, match="anchors must be the name of a rule"):
         FLGPRegressor(anchors=[["a", "b"]]).fit(X, angle)
 
 

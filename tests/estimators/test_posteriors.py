@@ -9,8 +9,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from flgp import FLGPClassifier, FLGPRegressor
-from flgp.inference.mapped import MappedField
-from flgp.inference.priors import LogNormal
+from flgp.priors import LogNormal
+from flgp.process.mixture import LatentFunction
 
 SMALL = {"n_anchors": 60, "n_eigenpairs": 25, "random_state": 0, "n_jobs": 1}
 REGRESSION = {**SMALL, "residual": None}
@@ -205,13 +205,16 @@ def test_chains_keep_the_prior_where_no_label_sees(ring_data):
     model = FLGPRegressor(
         likelihood="poisson", inference="gibbs", mean="zero", **REGRESSION, **(CHAINS | {"n_draws": 1500})
     ).fit(X, y)
-    field = model._mixtures_[0][0].field
-    rows = model.feature_map_.rows(X)
+    field = model._process_.functions[0].components[0].field
+
+    def values(points):
+        return field.values(model._process_.at(model._inputs(points))[0])
+
     # β given f at the labels: what the labels do not see has its prior variance, Σ - k K^-1 k'.
     seen = model.covariance(X[:6])
     cross = model.covariance(X, X[:6]) @ np.linalg.inv(seen)
     free = np.diag(model.covariance(X)) - np.sum(cross * model.covariance(X, X[:6]), axis=1)
-    rest = field.values(rows) - cross @ field.values(model.feature_map_.rows(X[:6]))
+    rest = values(X) - cross @ values(X[:6])
     np.testing.assert_allclose(rest.var(axis=1), free, rtol=0.15, atol=1e-3)
     assert np.abs(rest.mean(axis=1)).max() < 5 * np.sqrt(free.max() / 3000) + 1e-6
     draws = model.sample_f(X[:5], 6000, random_state=3, prior=True)
@@ -222,7 +225,7 @@ def test_the_joint_covariance_over_several_bandwidths(ring_data):
     X, f, rng = ring_data
     y = partly(f + 0.3 * rng.normal(size=300))
     model = FLGPRegressor(base_kernel="se", hyperparameters="integrate", **REGRESSION).fit(X, y)
-    assert any(isinstance(part.field, MappedField) for part in model._mixtures_[0])
+    assert len(model._process_.layers) > 1
     covariance = model.predict(X[:6], return_cov=True)[1]
     np.testing.assert_allclose(
         np.sqrt(np.diag(covariance)), model.predict(X[:6], return_std=True)[1], rtol=1e-8
@@ -234,10 +237,12 @@ def test_the_joint_covariance_over_several_bandwidths(ring_data):
 def test_draws_of_a_mixture_are_in_no_order(ring_data):
     X, _, _ = ring_data
     model = FLGPRegressor(mean="zero", **REGRESSION).fit(X, partly(X[:, 0]))
-    (part,) = model._mixtures_[0]
+    process = model._process_
+    (part,) = process.functions[0].components
     # Two components that cannot be mistaken for each other.
     high = replace(part, weight=0.3, field=replace(part.field, constant=1000.0))
-    model._mixtures_ = [[high, replace(part, weight=0.7)]]
+    mixture = LatentFunction((high, replace(part, weight=0.7)))
+    model._process_ = replace(process, functions=(mixture,))
     for draws in (model.sample_f(X[:3], 3000), model.sample_y(X[:3], 3000)):
         above = draws > 500.0
         assert (above == above[0]).all()  # every draw is of one component at all points

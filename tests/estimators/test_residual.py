@@ -8,8 +8,10 @@ from scipy.stats import multivariate_normal
 
 from flgp import FLGPRegressor
 from flgp.datasets import folded_sheet, spiral
-from flgp.residual.inference import JointInference
-from flgp.residual.learning import search_rows
+from flgp.estimators import prior_variances
+from flgp.estimators._fitting import relearned
+from flgp.inference.local import JointInference
+from flgp.process.local_search import search_rows
 
 
 def square(n=400, m=60, seed=0, noise=0.1):
@@ -33,12 +35,14 @@ def dense_posterior(fitted, X, y, new, noise_scale=None):
 
     The prior covariance is that of h (with the constant) plus that of u.
     """
-    local = fitted.likelihood_.local
-    scale = np.var(y, ddof=0)
     everything = np.vstack([X, new])
-    K = fitted.covariance(everything) + scale + local.covariance(cdist(everything, everything))
+    local = fitted._process_.functions[0].components[0].local
+    u = local.covariance(cdist(everything, everything))
+    np.testing.assert_allclose(fitted.covariance(everything, term="local"), u, rtol=1e-12)
+    K = fitted.covariance(everything, term="manifold") + np.var(y, ddof=0) + u
+    np.testing.assert_allclose(fitted.covariance(everything), K, rtol=1e-12)
     m = len(X)
-    S = K[:m, :m] + np.diag(local.noise_variance * (np.ones(m) if noise_scale is None else noise_scale))
+    S = K[:m, :m] + np.diag(fitted.noise_variance_ * (np.ones(m) if noise_scale is None else noise_scale))
     offset = y.mean()
     gain = np.linalg.solve(S, K[:m, m:]).T
     evidence = multivariate_normal(cov=S).logpdf(y - offset)
@@ -80,13 +84,13 @@ def test_parts_add_up():
     fitted = model().fit(X, target)
     mean, parts = fitted.predict(X, return_parts=True)
     np.testing.assert_allclose(parts.mean, mean, rtol=1e-12)
-    total = parts.manifold_variance + parts.local_variance + 2 * parts.covariance
-    np.testing.assert_allclose(parts.variance, total, atol=1e-10)
+    assert list(parts.terms) == ["constant", "manifold", "local"]
+    np.testing.assert_allclose(sum(part.mean for part in parts.terms.values()), mean, rtol=1e-10)
     np.testing.assert_allclose(parts.variance, fitted.latent_mean_and_variance(X)[1], rtol=1e-10)
     alone = model(residual=None).fit(X, target)
     _, parts = alone.predict(X, return_parts=True)
-    assert np.all(parts.local_mean == 0)
-    assert np.all(parts.local_variance == 0)
+    assert list(parts.terms) == ["constant", "manifold"]
+    assert alone.term_shares_ == {"constant": 0.0, "manifold": pytest.approx(1.0)}
 
 
 def test_draws_have_the_joint_posterior():
@@ -99,7 +103,8 @@ def test_draws_have_the_joint_posterior():
     np.testing.assert_allclose(draws.mean(axis=1), mean, atol=0.03 * size.max() ** 0.5)
     np.testing.assert_allclose(np.cov(draws), cov, atol=0.05 * size.max())
     prior = np.cov(fitted.sample_f(new, 40_000, random_state=2, prior=True))
-    expected = fitted.covariance(new) + fitted.likelihood_.local.covariance(cdist(new, new))
+    # Draws of the prior have the constant at its posterior mean.
+    expected = fitted.covariance(new) - fitted.covariance(new, term="constant")
     np.testing.assert_allclose(prior, expected, atol=0.05 * expected.max())
 
 
@@ -109,8 +114,8 @@ def test_far_away_the_prior_is_back():
     mean, std = fitted.predict(np.array([[50.0, -80.0]]), return_std=True)
     parts = fitted.predict(np.array([[50.0, -80.0]]), return_parts=True)[1]
     if fitted.residual_kernel_ != "rational_quadratic":
-        assert parts.local_mean[0] == pytest.approx(0, abs=1e-6)
-    trace = fitted._mixtures_[0][0].prior_weights.sum()
+        assert parts["local"].mean[0] == pytest.approx(0, abs=1e-6)
+    trace = prior_variances(fitted).sum()
     assert std[0] ** 2 > 0.7 * (trace + fitted.residual_variance_)
     assert abs(mean[0] - y[:60].mean()) < 3 * y.std()
 
@@ -131,7 +136,7 @@ def test_several_targets_with_their_own_labels():
     assert both.residual_variance_.shape == (2,)
     assert len(both.residual_kernel_) == 2
     mean, parts = both.predict(X[:7], return_parts=True)
-    assert mean.shape == parts.local_mean.shape == (7, 2)
+    assert mean.shape == parts["local"].mean.shape == (7, 2)
     one = model(residual="auto").fit(X, target)
     # The number of eigenpairs is fixed, so that the first target sees the same model.
     np.testing.assert_allclose(both.predict(X)[:, 0], one.predict(X), atol=1e-8)
@@ -143,10 +148,8 @@ def test_noise_of_each_point():
     scale = np.random.default_rng(1).uniform(0.2, 5.0, len(X))
     fitted = model(mean="zero", residual_kernel="matern32", n_residual_neighbors=60)
     fitted.fit(X, target, noise_scale=scale)
-    local = fitted.likelihood_.local
-    everything = X[:90]
-    K = fitted.covariance(everything) + local.covariance(cdist(everything, everything))
-    S = K[:60, :60] + np.diag(local.noise_variance * scale[:60])
+    K = fitted.covariance(X[:90])
+    S = K[:60, :60] + np.diag(fitted.noise_variance_ * scale[:60])
     expected = K[60:, :60] @ np.linalg.solve(S, y[:60])
     np.testing.assert_allclose(fitted.predict(X[60:90]), expected, atol=1e-6)
 
@@ -161,7 +164,8 @@ def test_other_columns_and_units():
     one = model(residual_columns=[1]).fit(X, target)
     moved = np.column_stack([np.full(len(X), 0.5), X[:, 1]])
     np.testing.assert_allclose(
-        one.predict(X, return_parts=True)[1].local_mean, one.predict(moved, return_parts=True)[1].local_mean
+        one.predict(X, return_parts=True)[1]["local"].mean,
+        one.predict(moved, return_parts=True)[1]["local"].mean,
     )
 
 
@@ -219,8 +223,8 @@ def test_a_search_on_some_labels_ends_where_one_on_all_does(monkeypatch):
         taken.append(len(rows))
         return plain(self, rows)
 
-    monkeypatch.setattr("flgp.residual.learning._SEARCH_LABELS", 80)
-    monkeypatch.setattr("flgp.residual.learning._CLUSTER", 20)
+    monkeypatch.setattr("flgp.process.local_search._SEARCH_LABELS", 80)
+    monkeypatch.setattr("flgp.process.local_search._CLUSTER", 20)
     monkeypatch.setattr(JointInference, "take", take)
     found = model(residual_kernel="auto").fit(X, target)
     assert taken == [80]
@@ -232,11 +236,12 @@ def test_a_search_on_some_labels_ends_where_one_on_all_does(monkeypatch):
 def test_a_part_of_the_labels_has_the_dense_evidence_of_these():
     X, y, target = square(m=50)
     fitted = model(residual_kernel="matern32", n_residual_neighbors=50, mean="zero").fit(X, target)
-    head, rows = fitted._heads_[0], np.arange(3, 50, 2)
-    local = head.fit.likelihood.local
-    d = head.evidence.weights(head.fit.values)
-    found = head.evidence.inference.take(rows).evaluate(d, head.fit.likelihood)
-    K = fitted.covariance(X[rows]) + local.covariance(cdist(X[rows], X[rows]))
+    (function,), rows = relearned(fitted), np.arange(3, 50, 2)
+    evidence, values = function.evidence, function.best.values
+    found = evidence.inference.take(rows).evaluate(
+        evidence.variances(values), evidence.likelihood_at(values), local=evidence.local_at(values)
+    )
+    K = fitted.covariance(X[rows])
     noisy = K + fitted.noise_variance_ * np.eye(len(rows))
     expected = multivariate_normal(np.zeros(len(rows)), noisy).logpdf(y[rows])
     assert found.log_evidence == pytest.approx(expected, abs=1e-6)

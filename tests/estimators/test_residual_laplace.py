@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy.spatial.distance import cdist
 from scipy.stats import poisson
 
 from flgp import FLGPClassifier, FLGPRegressor, load, save
+from flgp.estimators._fitting import relearned
 from flgp.likelihoods import Bernoulli, NegativeBinomial, Observations, Poisson
 
 
@@ -38,8 +38,11 @@ def dense_laplace(likelihood, obs, K, offset):
 
 
 def prior_covariance(fitted, points, intercept=0.0):
-    local = fitted._heads_[0].fit.likelihood.local
-    return fitted.covariance(points) + intercept + local.covariance(cdist(points, points))
+    whole = fitted.covariance(points)
+    parts = [fitted.covariance(points, term=name) for name in ("constant", "manifold", "local")]
+    np.testing.assert_allclose(whole, np.sum(parts, axis=0), rtol=1e-12)
+    np.testing.assert_allclose(parts[0], intercept)
+    return whole
 
 
 @pytest.mark.parametrize("likelihood", [Poisson(), NegativeBinomial()], ids=lambda part: part.name)
@@ -49,9 +52,12 @@ def test_all_neighbors_give_the_dense_approximation(likelihood):
     fitted = model(likelihood=likelihood, n_residual_neighbors=70).fit(X, target, exposure=exposure)
     obs = Observations.of(y[:70], exposure=exposure[:70])
     some = np.arange(5, 70, 3)
-    head = fitted._heads_[0]
-    part = head.evidence.inference.take(some)
-    found = part.evaluate(head.evidence.weights(head.fit.values), head.fit.likelihood).log_evidence
+    (function,) = relearned(fitted)
+    evidence, values = function.evidence, function.best.values
+    part = evidence.inference.take(some)
+    found = part.evaluate(
+        evidence.variances(values), evidence.likelihood_at(values), local=evidence.local_at(values)
+    ).log_evidence
     K = prior_covariance(fitted, X[:110], likelihood.latent_scale(obs) ** 2)
     offset = likelihood.initial_mean(obs)
     evidence, dual, W = dense_laplace(fitted.likelihood_, obs, K[:70, :70], offset)
@@ -65,7 +71,7 @@ def test_all_neighbors_give_the_dense_approximation(likelihood):
     np.testing.assert_allclose(mean, expected, atol=1e-5)
     np.testing.assert_allclose(variance, np.diag(covariance), atol=1e-5)
     np.testing.assert_allclose(fitted.predict(new), np.exp(mean + variance / 2), rtol=1e-10)
-    joint = fitted._mixtures_[0][0].field.covariances(fitted.feature_map_.rows(new))
+    joint = fitted._process_.functions[0].latent_covariance(fitted._process_.at(fitted._inputs(new)))
     np.testing.assert_allclose(joint, covariance, atol=1e-5)
 
 
@@ -122,8 +128,7 @@ def test_parts_draws_and_files(tmp_path):
     expected, parts = fitted.predict(X, return_parts=True)
     np.testing.assert_allclose(parts.mean, mean, rtol=1e-12)
     np.testing.assert_allclose(parts.variance, variance, rtol=1e-12)
-    total = parts.manifold_variance + parts.local_variance + 2 * parts.covariance
-    np.testing.assert_allclose(parts.variance, total, atol=1e-10)
+    np.testing.assert_allclose(sum(part.mean for part in parts.terms.values()), mean, rtol=1e-10)
     np.testing.assert_allclose(expected, np.exp(mean + variance / 2), rtol=1e-10)
     np.testing.assert_array_equal(fitted.transduction_, expected)
     new = X[200:220]
@@ -175,8 +180,8 @@ def test_integrated_hyperparameters_and_several_targets():
     fitted = model(**options).fit(X, np.column_stack([target, target + 1]))
     mean, std = fitted.predict(X[:9], return_std=True)
     assert mean.shape == std.shape == (9, 2)
-    assert fitted.predict(X[:9], return_parts=True)[1].local_mean.shape == (9, 2)
-    assert len(fitted._mixtures_[0]) > 3
+    assert fitted.predict(X[:9], return_parts=True)[1]["local"].mean.shape == (9, 2)
+    assert len(fitted._process_.functions[0].components) > 3
 
 
 def test_two_classes():
@@ -228,7 +233,7 @@ def test_what_it_does_not_do(estimator, message):
 
 def test_too_large_a_factor_is_refused(monkeypatch):
     X, _, _, target = counts()
-    monkeypatch.setattr("flgp.residual.inference._MAX_ENTRIES", 1000)
+    monkeypatch.setattr("flgp.inference.local._MAX_ENTRIES", 1000)
     with pytest.raises(ValueError, match="for these 150 points"):
         model().fit(X, target)
 

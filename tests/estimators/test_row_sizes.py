@@ -63,7 +63,7 @@ def test_moments_and_intervals_are_those_of_the_latent_gaussian(data, likelihood
 @pytest.mark.parametrize("posterior", [CHAINS, {"hyperparameters": "integrate"}], ids=["chains", "integrate"])
 def test_mixtures_and_chains(data, likelihood, posterior, monkeypatch):
     X, size, _, _ = data
-    monkeypatch.setattr("flgp.inference.draws._BLOCK_VALUES", 10_000)  # several parts in a block
+    monkeypatch.setattr("flgp.process.draws_field._BLOCK_VALUES", 10_000)  # several parts in a block
     model = fitted(data, likelihood, **posterior)
     own = {ARGUMENT[likelihood]: size}
     one, spread = model.predict(X, return_std=True)

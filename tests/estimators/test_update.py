@@ -181,11 +181,11 @@ def test_several_targets_get_labels_at_different_times(points):
 def test_the_graph_is_not_touched_and_inputs_are_not_changed(points):
     X, _, y = points
     model = FLGPRegressor(**SMALL).fit(X, first(y, 30))
-    feature_map, anchors = model.feature_map_, model.anchors_
+    basis, anchors = model.basis_, model.anchors_
     new, labels = X[30:40].copy(), y[30:40].copy()
     model.update(new, labels)
     assert model.anchors_ is anchors
-    assert model.feature_map_.spectrum is feature_map.spectrum
+    assert model.basis_ is basis
     assert np.array_equal(new, X[30:40])
     assert np.array_equal(labels, y[30:40])
 

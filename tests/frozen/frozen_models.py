@@ -321,10 +321,11 @@ def features():
 CASES = {
     case.__name__: case
     for case in (
-        gaussian, gaussian_weighted, zero_mean, two_outputs, local, local_parts, local_integrated, local_counts,
-        local_classes, poisson, poisson_sampled, negative_binomial, binomial, gamma, exponential, student_t,
-        integrated, integrated_bandwidth, fixed, anchor_sets, all_anchors, binary, binary_laplace,
-        binary_sampled, binary_integrated, one_vs_rest, softmax, softmax_sampled, glgp, glgp_searched,
+        gaussian, gaussian_weighted, zero_mean, two_outputs, local, local_parts, local_integrated,
+        local_counts, local_classes, poisson, poisson_sampled, negative_binomial, binomial, gamma,
+        exponential, student_t, integrated, integrated_bandwidth, fixed, anchor_sets, all_anchors, binary,
+        binary_laplace, binary_sampled,
+        binary_integrated, one_vs_rest, softmax, softmax_sampled, glgp, glgp_searched,
         glgp_sparse, streamed, dask, updated, features,
     )
 }  # fmt: skip

@@ -32,7 +32,7 @@ FORBIDDEN = (
     "socket.connect",
 )
 STRANGE = [None, True, -1, 0, 10**30, 1e308, -0.5, "", "FeatureMap", "\ud800", "nan", [], {}, [[]]]
-STRANGE += [{"array": 0}, {"tuple": []}, {"float": "nan"}, {"object": ["Gaussian", {}]}, {"scalar": 1}]
+STRANGE += [{"array": 0}, {"tuple": []}, {"float": "nan"}, {"Gaussian likelihood": {}}, {"scalar": 1}]
 LONGEST = 5.0  # seconds of one load; a typical one takes milliseconds
 
 

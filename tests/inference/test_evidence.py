@@ -9,6 +9,7 @@ from scipy.integrate import quad
 from scipy.special import expit
 from scipy.stats import multivariate_normal, norm
 
+from flgp.geometry.spectrum import fit_spectrum
 from flgp.inference.expectation_propagation import ExpectationPropagation
 from flgp.inference.gaussian import GaussianInference
 from flgp.inference.laplace import LaplaceInference
@@ -23,7 +24,6 @@ from flgp.likelihoods import (
     StudentT,
 )
 from flgp.likelihoods._base import Observations
-from flgp.spectrum import fit_spectrum
 
 SHAPES = [(40, 12), (12, 40), (1, 5), (30, 30)]
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from flgp.inference.posterior import safe_cholesky
+from flgp._linalg import safe_cholesky
 
 
 def _symmetric(eigenvalues):

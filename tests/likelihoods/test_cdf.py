@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from flgp.inference.quantile import predictive_quantile
 from flgp.likelihoods import (
     Bernoulli,
     Exponential,
@@ -11,6 +10,7 @@ from flgp.likelihoods import (
     Poisson,
     StudentT,
 )
+from flgp.process.quantile import predictive_quantile
 
 ALL = [
     Gaussian(noise_variance=0.4),

@@ -7,8 +7,8 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import expit, log_expit, ndtr
 
-from flgp.likelihoods._logistic import _COEFFICIENTS, logistic_gaussian_integral, logistic_tilted
 from flgp.likelihoods._probit import normal_hazard, probit_derivatives, probit_tilted
+from flgp.likelihoods.logistic import _COEFFICIENTS, logistic_gaussian_integral, logistic_tilted
 
 
 def reference(log_link, mean, variance):

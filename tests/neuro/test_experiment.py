@@ -8,11 +8,11 @@ import pytest
 from scipy.stats import spearmanr
 
 from flgp import FLGPRegressor
+from flgp.experiments.reproduce import Options, find
+from flgp.experiments.reproduce.brain import activation_data
 from flgp.neuro import SurfaceReconstructor, VolumeReconstructor, activation_regions
 from flgp.neuro.prior import prior_correlation
 from flgp.neuro.surface import read_mesh
-from flgp.reproduce import Options, find
-from flgp.reproduce.brain import activation_data
 
 from .conftest import AFFINE
 

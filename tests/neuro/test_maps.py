@@ -61,9 +61,9 @@ def test_seed_map_is_the_log_of_the_dense_correlation(fitted):
     result = seed_map(fitted, at)
     X = fitted.coordinates_
     seed = X[700:701]
-    covariance = fitted.model_.covariance(X, seed)[:, 0]
-    variance = np.array([fitted.model_.covariance(row[None])[0, 0] for row in X[::50]])
-    dense = covariance[::50] / np.sqrt(variance * fitted.model_.covariance(seed)[0, 0])
+    covariance = fitted.model_.covariance(X, seed, term="manifold")[:, 0]
+    variance = np.array([fitted.model_.covariance(row[None], term="manifold")[0, 0] for row in X[::50]])
+    dense = covariance[::50] / np.sqrt(variance * fitted.model_.covariance(seed, term="manifold")[0, 0])
     log = np.asarray(result.log_correlation.dataobj)[fitted.mask_]
     np.testing.assert_allclose(log[::50], np.log(np.maximum(dense, 1e-4)), atol=1e-5)
     assert log[700] == pytest.approx(0, abs=1e-6)
@@ -93,7 +93,7 @@ def test_network_is_the_correlation_of_region_means(fitted):
     member = (codes[None] == np.unique(codes)[:, None]).astype(float)
     member /= member.sum(axis=1, keepdims=True)
     X = fitted.coordinates_
-    joint = member @ fitted.model_.covariance(X, X) @ member.T
+    joint = member @ fitted.model_.covariance(X, X, term="manifold") @ member.T
     scale = np.sqrt(np.diag(joint))
     np.testing.assert_allclose(found.correlation, joint / np.outer(scale, scale), atol=1e-8)
     np.testing.assert_allclose(found.coordinates, member @ X)

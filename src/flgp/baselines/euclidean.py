@@ -18,12 +18,13 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel, WhiteK
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._threads import thread_count
+from .._threads import thread_count, threads
 from .._typing import Array
-from ..blocks import row_blocks
-from ..estimators._validation import check_choice, check_count, check_positive, is_missing_label
-from ..likelihoods._logistic import logistic_gaussian_integral
-from .landmarks import squared_distances
+from ..estimators.validation import check_choice, check_count, check_positive
+from ..geometry.landmarks import squared_distances
+from ..likelihoods.logistic import logistic_gaussian_integral
+from ..rows.blocks import row_blocks
+from ..rows.labels import is_missing_label
 
 _BOUNDS = (1e-4, 1e6)
 _BLOCK_ROWS = 8_192
@@ -69,8 +70,9 @@ class _Euclidean(BaseEstimator):
     def _blocks(self, X: Any, function: Any) -> Any:
         """`function` of X, block by block, so that memory stays at (block, m)."""
         check_is_fitted(self)
-        blocks = row_blocks(self._validated(X, reset=False), thread_count(None), _BLOCK_ROWS)
-        parts = blocks.reduce(lambda block: [function(block)])
+        blocks = row_blocks(self._validated(X, reset=False), _BLOCK_ROWS)
+        with threads(thread_count(None)):
+            parts = blocks.reduce(lambda block: [function(block)])
         if isinstance(parts[0], tuple):
             return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
         return np.concatenate(parts)

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from dataclasses import dataclass, fields
+from typing import Any, Self, TypeVar
 
-import numpy as np
-from sklearn.utils import check_random_state
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
-from .._progress import stage
-from .._typing import RowLike
 from ..estimators import FLGPClassifier, FLGPRegressor
-from ..estimators._base import HeatKernelEstimator
-from ..estimators._validation import check_choice, check_count
-from ..graph import choose_anchors
-from ..inference.learning import BANDWIDTH_GRID
+from ..estimators.validation import check_choice, check_count
+from ..geometry.landmarks import Landmarks
 from ..likelihoods import Likelihood
-from ..sources import is_streamed
-from .landmarks import LandmarkGraph, join_to_landmarks
-from .nystrom import fit_landmark_map
-
-# The paper's grid where all pairs are joined, in units of their mean squared distance. Where only near pairs
-# are, that unit is small, as it is for FLGP, and the grid is FLGP's.
-ALL_PAIRS_BANDWIDTHS = np.geomspace(0.001, 1.0, 20)
 
 LANDMARK_RULES = ("kmeans", "random")
 
@@ -48,41 +38,57 @@ def _documented(cls: C) -> C:
     return cls
 
 
-class _Landmarks(HeatKernelEstimator):
-    """The part of an estimator that differs from FLGP's: where the eigenfeatures come from."""
+@dataclass(kw_only=True, eq=False, repr=False)
+class _Landmarks(BaseEstimator):
+    """An FLGP estimator on the geometry of landmarks; whatever is not here is that estimator's."""
 
-    n_landmarks: int | None
-    landmarks: str
+    n_landmarks: int | None = None
+    landmarks: str = "kmeans"
+    n_neighbors: int | None = None
+    n_eigenpairs: int | str = "auto"
+    bandwidth: float | None = None
+    kernel: str = "heat"
+    nu: float = 1.5
+    diffusion_time: float | None = None
+    amplitude: float | None = None
+    inference: str = "auto"
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
-    def _check_graph_parameters(self) -> None:
+    def _fit(self, kind: type, X: Any, y: Any, X_unlabeled: Any, **known: Any) -> Self:
         if self.n_landmarks is not None:
             check_count("n_landmarks", self.n_landmarks)
         check_choice("landmarks", self.landmarks, LANDMARK_RULES)
         if self.n_neighbors is not None:
             check_count("n_neighbors", self.n_neighbors, minimum=2)
+        self.__dict__.pop("model_", None)  # a fit that fails leaves none behind
+        geometry = Landmarks(self.n_landmarks, self.landmarks, self.n_neighbors, self.bandwidth)
+        own = {entry.name for entry in fields(Landmarks)}
+        options = {name: value for name, value in self.get_params(deep=False).items() if name not in own}
+        self.model_ = kind(geometry=geometry, residual=None, **options).fit(X, y, X_unlabeled, **known)
+        return self
 
-    def _build_graph(self, rows: RowLike) -> LandmarkGraph:
-        n = rows.shape[0]
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        count = n if self.n_landmarks is None else int(self.n_landmarks)
-        with stage(f"graph of {min(count, n):,} landmarks", self.verbose):
-            landmarks = choose_anchors(rows, count, self.landmarks, rng, self._n_threads)
-            return join_to_landmarks(rows, landmarks, self.n_neighbors, self._n_threads)
+    def __getattr__(self, name: str) -> Any:
+        """Learned attributes and methods of the model inside."""
+        if name.startswith("__") or "model_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.model_, name)
 
-    def _keeps_neighbors(self, rows: RowLike) -> bool:
-        # Pairs with landmarks are made again in every pass; only rows of a file are not at hand.
-        return not is_streamed(rows)
-
-    def _eigenfeatures(self) -> dict[str, Any]:
-        grid = ALL_PAIRS_BANDWIDTHS if self.n_neighbors is None else BANDWIDTH_GRID
-        return {"fit_map": fit_landmark_map, "bandwidths": grid}
+    def update(self, *args: Any, **options: Any) -> Self:
+        """As the `update` of the model inside."""
+        check_is_fitted(self)
+        self.model_.update(*args, **options)
+        return self
 
 
 @_documented
-class GLGPRegressor(_Landmarks, FLGPRegressor):
+@dataclass(kw_only=True, eq=False, repr=False)
+class GLGPRegressor(RegressorMixin, _Landmarks):
     """Graph Laplacian Gaussian process regression.
 
-    The same inference, search and prediction as `FLGPRegressor`, on other eigenfeatures.
+    The same inference, search and prediction as `FLGPRegressor`, on other eigenfeatures. `model_` is the
+    `FLGPRegressor` behind it, whose methods and learned attributes this one has too.
 
     Parameters
     ----------
@@ -91,54 +97,32 @@ class GLGPRegressor(_Landmarks, FLGPRegressor):
         As for `FLGPRegressor`.
     """
 
-    def __init__(
-        self,
-        *,
-        n_landmarks: int | None = None,
-        landmarks: str = "kmeans",
-        n_neighbors: int | None = None,
-        n_eigenpairs: int | str = "auto",
-        bandwidth: float | None = None,
-        kernel: str = "heat",
-        nu: float = 1.5,
-        diffusion_time: float | None = None,
-        amplitude: float | None = None,
-        noise_variance: float | None = None,
-        likelihood: str | Likelihood = "gaussian",
-        inference: str = "auto",
-        mean: str = "constant",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            n_eigenpairs=n_eigenpairs,
-            base_kernel="se",
-            bandwidth=bandwidth,
-            kernel=kernel,
-            nu=nu,
-            diffusion_time=diffusion_time,
-            amplitude=amplitude,
-            noise_variance=noise_variance,
-            likelihood=likelihood,
-            inference=inference,
-            mean=mean,
-            residual=None,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        # None, all pairs, is a choice that the base class does not have.
-        self.n_neighbors = n_neighbors  # type: ignore[assignment]
+    noise_variance: float | None = None
+    likelihood: str | Likelihood = "gaussian"
+    mean: str = "constant"
+
+    def fit(self, X: Any, y: Any, X_unlabeled: Any = None, **known: Any) -> Self:
+        """As `FLGPRegressor.fit`."""
+        return self._fit(FLGPRegressor, X, y, X_unlabeled, **known)
+
+    def predict(self, X: Any, *args: Any, **options: Any) -> Any:
+        """As `FLGPRegressor.predict`."""
+        check_is_fitted(self)
+        return self.model_.predict(X, *args, **options)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R² over the labelled rows."""
+        check_is_fitted(self)
+        return self.model_.score(X, y, sample_weight)
 
 
 @_documented
-class GLGPClassifier(_Landmarks, FLGPClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class GLGPClassifier(ClassifierMixin, _Landmarks):
     """Graph Laplacian Gaussian process classification.
 
-    The same inference, search and prediction as `FLGPClassifier`, on other eigenfeatures.
+    The same inference, search and prediction as `FLGPClassifier`, on other eigenfeatures. `model_` is the
+    `FLGPClassifier` behind it, whose methods and learned attributes this one has too.
 
     Parameters
     ----------
@@ -147,41 +131,19 @@ class GLGPClassifier(_Landmarks, FLGPClassifier):
         As for `FLGPClassifier`.
     """
 
-    def __init__(
-        self,
-        *,
-        n_landmarks: int | None = None,
-        landmarks: str = "kmeans",
-        n_neighbors: int | None = None,
-        n_eigenpairs: int | str = "auto",
-        bandwidth: float | None = None,
-        kernel: str = "heat",
-        nu: float = 1.5,
-        diffusion_time: float | None = None,
-        amplitude: float | None = None,
-        multi_class: str = "one_vs_rest",
-        unlabeled: Any = -1,
-        inference: str = "auto",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            n_eigenpairs=n_eigenpairs,
-            base_kernel="se",
-            bandwidth=bandwidth,
-            kernel=kernel,
-            nu=nu,
-            diffusion_time=diffusion_time,
-            amplitude=amplitude,
-            multi_class=multi_class,
-            unlabeled=unlabeled,
-            inference=inference,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        # None, all pairs, is a choice that the base class does not have.
-        self.n_neighbors = n_neighbors  # type: ignore[assignment]
+    multi_class: str = "one_vs_rest"
+    unlabeled: Any = -1
+
+    def fit(self, X: Any, y: Any, X_unlabeled: Any = None, **known: Any) -> Self:
+        """As `FLGPClassifier.fit`."""
+        return self._fit(FLGPClassifier, X, y, X_unlabeled, **known)
+
+    def predict(self, X: Any) -> Any:
+        """As `FLGPClassifier.predict`."""
+        check_is_fitted(self)
+        return self.model_.predict(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy over the labelled rows."""
+        check_is_fitted(self)
+        return self.model_.score(X, y, sample_weight)

@@ -11,8 +11,7 @@ except ImportError as error:  # pragma: no cover - depends on the installation
     raise SystemExit("The command line needs typer and rich: pip install 'flgp[cli]'.") from error
 
 from .. import __version__
-from . import brain
-from .bench import bench
+from . import bench, brain
 from .fit import fit
 from .info import info
 from .predict import predict
@@ -30,8 +29,8 @@ app.command()(fit)
 app.command()(predict)
 app.command()(report)
 app.command()(info)
-app.command()(bench)
 app.command()(reproduce)
+app.add_typer(bench.app, name="bench")
 app.add_typer(brain.app, name="brain")
 
 

@@ -57,7 +57,7 @@ class Work:
 
     def stage(self, name: str) -> Any:
         """A stage of the command's own."""
-        return stage(name, 0)
+        return stage(name)
 
     def _observe(self, name: str | None) -> None:
         if name is not None:

@@ -18,10 +18,10 @@ from rich.progress import (
 )
 from rich.table import Table as RichTable
 
-from ..reproduce.catalogue import NAMES, find
+from ..experiments.reproduce.catalogue import NAMES, find
 
 if TYPE_CHECKING:
-    from ..reproduce import Experiment, Options, Store, Table
+    from ..experiments.reproduce import Experiment, Options, Store, Table
 
 _WIDTH = 200
 _HELP = f"Experiment: {', '.join(NAMES)}."
@@ -47,7 +47,7 @@ def reproduce(
     figures: Annotated[bool, typer.Option(help="Also make the figures (PNG and PDF).")] = True,
 ) -> None:
     """Reproduce a table of the paper: the published figures, the paper's model here, and ours."""
-    from ..reproduce import Options, Store
+    from ..experiments.reproduce import Options, Store
 
     experiment = find(name)
     options = Options(
@@ -95,7 +95,7 @@ def _compute(
     n_jobs: int,
 ) -> None:
     """Run what is missing, each row shown and kept when it is ready."""
-    from ..reproduce import run_jobs
+    from ..experiments.reproduce import run_jobs
 
     missing = store.missing(wanted)
     done = len(wanted) - len(missing)
@@ -137,7 +137,7 @@ def _draw(
     console: Console, experiment: Experiment, rows: list[dict[str, Any]], options: Options, folder: Path
 ) -> None:
     try:
-        from ..reproduce.draw.style import printed
+        from ..experiments.reproduce.draw.style import printed
     except ImportError:
         console.print("No figures: Matplotlib is missing. pip install 'flgp[plot]' brings it.")
         return

@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 
 from .._typing import Array
-from ._points import RandomState, RegressionData, check_choice, check_count, draw_noise, streams
 from .exact import Measure, rectangle_distance, rectangle_heat_kernel
+from .points import RandomState, RegressionData, check_choice, check_count, draw_noise, streams
 
 _N_FREQUENCIES = 2048
 _BLOCK = 4096

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import Array, IntArray
-from ._points import RandomState, RegressionData, Sampling, check_choice, check_count, draw_noise, streams
 from .exact import (
     Measure,
     circle_distance,
@@ -18,6 +17,7 @@ from .exact import (
     sphere_heat_kernel,
     swiss_roll_arc_length,
 )
+from .points import RandomState, RegressionData, Sampling, check_choice, check_count, draw_noise, streams
 
 CIRCLE_RADII = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
 _GOLDEN = (1 + 5**0.5) / 2

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .._typing import Array
-from ._points import RandomState, RegressionData, check_choice, check_count, draw_noise, streams
 from .exact import Measure, interval_heat_kernel, spiral_arc_length
+from .points import RandomState, RegressionData, check_choice, check_count, draw_noise, streams
 
 SpiralSampling = Literal["grid", "uniform", "blocks", "sine"]
 

@@ -26,14 +26,20 @@ SHARED_PARAMETERS = """n_anchors : int or "auto"
         Weights between points and anchors: local anchor embedding, or squared exponential.
     bandwidth : float, optional
         ε of the SE weights exp(-d²/4ε²). None: searched by evidence (or by a rule of thumb without labels).
-    kernel : {{"heat", "matern"}}
-        Spectral kernel: exp(-tλ), or (1 + tλ/ν)^(-ν).
+    geometry : object from `flgp.geometry`, optional
+        A known geometry: `Graph`, `Mesh`, `Sphere`, `Circle`, `Interval`, `Product`. None: the points lie on
+        an unknown manifold, which the parameters above describe; they do nothing for a known one.
+    geometry_columns : columns, optional
+        The columns of X, by position or name, that say where a row is. None: all that are not groups; of a
+        `Graph` the first one.
+    kernel : {{"heat", "matern"}} or SpectralKernel
+        Spectral kernel: exp(-tλ), or (1 + tλ/ν)^(-ν); or an object from `flgp.kernels`, or your own.
     nu : float
         ν of the Matérn kernel.
     diffusion_time : float, optional
-        t, in graph steps. None: learned.
+        t, in graph steps (for a known geometry, in its own units). None: learned.
     amplitude : float, optional
-        a², the signal variance. None: learned; 1.0 is the paper's model.
+        a², the signal variance. None: learned; 1.0 is the paper's model; 0 leaves the manifold out.
     random_state : int, RandomState or None
         Seed of the anchors.
     n_jobs : int, optional
@@ -41,18 +47,33 @@ SHARED_PARAMETERS = """n_anchors : int or "auto"
     verbose : int
         Above 0: a line for each stage on standard error."""
 
+TERM_PARAMETERS = """linear : "all" or columns, optional
+        Covariates: a linear term in these columns of X, standardised, with one learned variance. "all": every
+        column that is neither a group nor a node's number. None: no such term.
+    linear_steps : int
+        On a `Graph`: average the covariates by so many steps of its walk first. This helps where the graph
+        and the covariates are different sources.
+    groups : columns, optional
+        Categorical columns, each with an effect for every level and a learned variance between levels (random
+        effects). A level without labels keeps its prior."""
+
 POSTERIOR_PARAMETERS = """hyperparameters : {{"optimize", "integrate", "fixed"}}
         t, a² and the likelihood's own parameters (for SE weights also the bandwidth) at their most probable
         values, integrated out by a small quadrature around those, or all given.
     time_prior : {{"graph", "paper", "flat"}} or Prior
         Prior of t: the R package's (uniform in log t above two graph steps), the paper's, uniform in log t,
-        or one of `flgp.inference.priors`.
+        or one of `flgp.priors`.
     intrinsic_dimension : float, optional
         d of the paper's prior. None: `estimate_intrinsic_dimension`.
     n_chains, n_draws, n_warmup : int
         Markov chains of inference="gibbs", draws kept of each, and steps before the first of them."""
 
 SHARED_ATTRIBUTES = """anchors_ : array of shape (s, p)
+        Of a point cloud.
+    geometry_, basis_
+        The fitted geometry, and its eigenfunctions.
+    term_shares_ : dict
+        The share of each term in the variance of f over the fitted points.
     eigenvalues_ : array of shape (M,)
         λ_i of the graph Laplacian.
     bandwidth_ : float or None
@@ -78,6 +99,7 @@ def documented(cls: C) -> C:
     """Put the shared texts into a class's docstring."""
     if cls.__doc__ is not None:  # python -OO strips docstrings
         text = cls.__doc__.replace("{shared}", SHARED_PARAMETERS).replace("{posterior}", POSTERIOR_PARAMETERS)
+        text = text.replace("{terms}", TERM_PARAMETERS)
         text = text.replace("{attributes}", SHARED_ATTRIBUTES)
         cls.__doc__ = text.replace("{{", "{").replace("}}", "}")
     return cls

@@ -1,206 +1,56 @@
-"""Estimators with latent functions: the fit, and posterior quantities of f."""
+"""Estimators with latent functions: their parameters, and what may be asked about f."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from dataclasses import replace as replaced
 from typing import Any
 
 import numpy as np
-from scipy.optimize import OptimizeResult
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
-from .._progress import stage
 from .._threads import blas_for
-from .._typing import Array, IntArray, RowLike
-from ..blocks import map_rows
-from ..feature_map import FeatureMap, Rows
-from ..graph import NeighborBlock, NeighborGraph
-from ..inference.draws import ChainSettings
-from ..inference.hyper import AMPLITUDE, TIME
-from ..inference.integration import Layer, hyperparameter_posterior, integrate_layers
-from ..inference.learning import Head, Kept, Learned, Settings, Task, learn
-from ..inference.priors import TIME_PRIORS, Prior
-from ..intrinsic_dimension import estimate_intrinsic_dimension
-from ..likelihoods import Gaussian
-from ..residual.field import JointField
-from ..sources import is_distributed
-from ._base import labeled_rows, scalar_or_array
-from ._component import (
-    Component,
-    gaussian_component,
-    integrated_components,
-    sampled_component,
-    weighted_points,
-)
-from ._function import FunctionQueries
-from ._labels import Labels
-from ._validation import check_choice, check_count, check_positive
+from .._typing import Array, IntArray
+from ..likelihoods import Categorical, Gaussian, Likelihood
+from ..priors import TIME_PRIORS, Prior
+from ..process.evidence import KnownValues, Target
+from ..process.parts import PredictedParts, TermPart
+from ..rows.blocks import take_rows
+from ..terms.base import View
+from ..terms.local.term import KERNEL_CHOICES
+from ._fitting import relearned, update_model
+from ._model import HeatKernelModel
+from .labels import Labels
+from .validation import check_choice, check_count, check_positive
 
 INFERENCES = ("auto", "laplace", "ep", "gibbs")
 HYPERPARAMETERS = ("optimize", "integrate", "fixed")
-# Rows that an unknown intrinsic dimension is estimated from.
-_DIMENSION_ROWS = 20_000
-# Coordinates of labelled points that a model keeps for `update`, about 400 MB.
-_KEPT_NUMBERS = 50_000_000
 
 
-class LatentEstimator(FunctionQueries):
-    """Fits one or several latent functions on one graph."""
+@dataclass(kw_only=True, eq=False, repr=False)
+class LatentModel(HeatKernelModel, BaseEstimator):
+    """A model of latent functions f = constant + manifold + linear + groups + local."""
 
-    inference: str
+    inference: str = "auto"
+    linear: Any = None
+    linear_steps: int = 0
+    groups: Any = None
+    residual: str | None = None
+    n_residual_neighbors: int = 30
+    residual_kernel: str = "auto"
+    residual_columns: Any = None
     hyperparameters: str = "optimize"
     time_prior: str | Prior = "graph"
     intrinsic_dimension: float | None = None
     n_chains: int = 4
     n_draws: int = 500
     n_warmup: int = 250
-    log_marginal_likelihood_value_: float
-    optimizer_result_: OptimizeResult | list[OptimizeResult]
 
-    # -- fitting ---------------------------------------------------------------------------------------
-
-    def _fit_labels(self, rows: RowLike, labels: Labels) -> None:
-        """The one fit: graph, bandwidth, hyperparameters, posterior of every task."""
-        tasks = self._tasks(labels)
-        self._check_all_given(tasks)
-        graph = self._build_graph(rows)
-        settings = self._settings(
-            n_eigenpairs=self._n_eigenpairs(graph, len(labels)),
-            bandwidth=self.bandwidth,
-            dimension=self._dimension(rows),
-            **self._eigenfeatures(),
-        )
-        labels = replace(labels, local=self._keeps_neighbors(rows) and not is_distributed(rows))
-        learned, nearest = self._learn(graph, labels, tasks, settings)
-        self._keep_graph(learned.feature_map, nearest)
-        if labels.local:
-            with stage(f"transduction for {graph.n_rows:,} points", self.verbose):
-                self.transduction_ = self._transduce(learned.feature_map, rows)
-
-    def _settings(self, **own: Any) -> Settings:
-        """What a fit and an update have in common."""
-        given = {TIME: self.diffusion_time, AMPLITUDE: self.amplitude}
-        return Settings(
-            kernel=self._spectral_kernel(),
-            fixed={name: float(value) for name, value in given.items() if value is not None},
-            inference="auto" if self.inference == "gibbs" else self.inference,
-            n_threads=self._n_threads,
-            time_prior=self.time_prior,
-            **own,
-        )
-
-    def _learn(
-        self, graph: NeighborGraph, labels: Labels, tasks: Sequence[Task], settings: Settings
-    ) -> tuple[Learned, IntArray]:
-        """Everything that follows from labels on a graph; also the nearest anchor of each label."""
-        neighbors = graph.find(labels.points)
-        with stage(f"spectrum and evidence for {len(labels):,} labels", self.verbose):
-            learned = learn(graph, neighbors, tasks, settings)
-            with blas_for(settings.n_eigenpairs, self._n_threads):
-                heads = self._refined(learned, neighbors, labels)
-        self._heads_ = heads
-        layers: list[Layer] = []
-        with blas_for(settings.n_eigenpairs, self._n_threads):
-            if self.hyperparameters == "integrate":
-                with stage("integration over the hyperparameters", self.verbose):
-                    layers = integrate_layers(learned, heads, graph, neighbors, tasks, settings)
-                tables = [hyperparameter_posterior(layers, i) for i in range(len(heads))]
-                self.hyperparameter_posterior_ = tables[0] if len(tables) == 1 else tables
-            self._mixtures_ = self._posteriors(learned.feature_map, heads, layers)
-        self.bandwidth_trace_ = learned.bandwidth_trace
-        self.diffusion_time_ = scalar_or_array([head.fit.values[TIME] for head in heads])
-        self.amplitude_ = scalar_or_array([head.fit.values[AMPLITUDE] for head in heads])
-        self.log_marginal_likelihood_value_ = float(sum(head.fit.evaluation.log_evidence for head in heads))
-        reports = [head.fit.report for head in heads]
-        self.optimizer_result_ = reports[0] if len(reports) == 1 else reports
-        self._labels_ = labels if labels.points.size <= _KEPT_NUMBERS else None
-        return learned, neighbors.index[:, 0]
-
-    def _tasks(self, labels: Labels, kept: Mapping[Any, Kept] | None = None) -> list[Task]:
-        """The latent functions to learn, and what the labels say about each; `kept` as `_kept` gives it."""
-        raise NotImplementedError  # each estimator has its own
-
-    def _head_names(self) -> Sequence[Any]:
-        """A name for each latent function that lasts while labels are added."""
-        raise NotImplementedError  # each estimator has its own
-
-    def _kept(self) -> dict[Any, Kept]:
-        """The hyperparameters of each latent function, by its name."""
-        pairs = zip(self._head_names(), self._heads_, strict=True)
-        return {name: Kept(head.fit.values, head.fit.likelihood) for name, head in pairs}
-
-    def _eigenfeatures(self) -> dict[str, Any]:
-        """Settings that say where the eigenfeatures come from; a baseline has its own."""
-        return {}
-
-    def _refined(self, learned: Learned, neighbors: NeighborBlock, labels: Labels) -> list[Head]:
-        """The heads, after whatever a subclass adds to the model."""
-        return learned.heads
-
-    def _posteriors(
-        self, feature_map: FeatureMap, heads: Sequence[Head], layers: Sequence[Layer]
-    ) -> list[list[Component]]:
-        """The posterior of each latent function, at the best hyperparameters or over `layers` of them."""
-        if self.inference == "gibbs" and not all(isinstance(h.task.likelihood, Gaussian) for h in heads):
-            with stage("Markov chains", self.verbose):
-                return self._sampled(feature_map, heads, layers)
-        if layers:
-            return [integrated_components(layers, i, feature_map) for i in range(len(heads))]
-        return [[gaussian_component(feature_map, head)] for head in heads]
-
-    def _sampled(
-        self, feature_map: FeatureMap, heads: Sequence[Head], layers: Sequence[Layer]
-    ) -> list[list[Component]]:
-        """Chains for every latent function; a bandwidth that was searched stays at its best value."""
-        seed = int(check_random_state(self.random_state).randint(2**31))
-        mixtures, chains = [], []
-        for i, head in enumerate(heads):
-            points = weighted_points(feature_map, head, i, layers)
-            component, runs = sampled_component(feature_map, points, self._chain_settings(), seed + i)
-            mixtures.append([component])
-            chains.append(runs[0] if len(runs) == 1 else runs)
-        self.chains_ = chains[0] if len(chains) == 1 else chains
-        return mixtures
-
-    def _chain_settings(self) -> ChainSettings:
-        return ChainSettings(int(self.n_chains), int(self.n_draws), int(self.n_warmup))
-
-    def _dimension(self, rows: RowLike) -> float | None:
-        """The intrinsic dimension, where the prior of t asks for it."""
-        if self.time_prior != "paper" or self.intrinsic_dimension is not None:
-            return self.intrinsic_dimension
-        n = rows.shape[0]
-        chosen = np.unique(np.linspace(0, n - 1, min(n, _DIMENSION_ROWS)).astype(int))
-        self.intrinsic_dimension_ = estimate_intrinsic_dimension(labeled_rows(rows, chosen))
-        return self.intrinsic_dimension_
-
-    def _check_all_given(self, tasks: Sequence[Task]) -> None:
-        """Refuse hyperparameters="fixed" while something is left to learn."""
-        if self.hyperparameters != "fixed":
-            return
-        given = {TIME: self.diffusion_time, AMPLITUDE: self.amplitude}
-        missing = [name for name, value in given.items() if value is None]
-        if self.base_kernel == "se" and self.bandwidth is None:
-            missing.append("bandwidth")
-        missing += tasks[0].likelihood.free_parameters
-        if missing:
-            raise ValueError(
-                f"hyperparameters='fixed', but {', '.join(missing)} has no value. Set it (the "
-                "likelihood's own parameters in an instance of the likelihood), or use 'optimize'."
-            )
-
-    def _transduce(self, feature_map: FeatureMap, X: RowLike) -> Array:
-        """Predictions of the fitted rows, from the neighbours that are still at hand."""
-        if any(isinstance(part.field, JointField) for mixture in self._mixtures_ for part in mixture):
-            # A residual needs the points themselves.
-            return map_rows(X, lambda block: self._point(feature_map.rows(block)), self._n_threads)
-        parts = feature_map.graph.blocks.map(lambda block: [self._point(feature_map.rows_of(block))])
-        return np.concatenate(parts.reduce(lambda part: part))
-
-    def _point(self, rows: Rows) -> Array:
-        """The prediction that `predict` returns."""
-        raise NotImplementedError  # each estimator has its own
+    # -- validation ------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -215,3 +65,210 @@ class LatentEstimator(FunctionQueries):
         check_count("n_chains", self.n_chains)
         check_count("n_draws", self.n_draws, minimum=4)
         check_count("n_warmup", self.n_warmup, minimum=0)
+        check_count("linear_steps", self.linear_steps, minimum=0)
+        check_count("n_residual_neighbors", self.n_residual_neighbors)
+        check_choice("residual_kernel", self.residual_kernel, KERNEL_CHOICES)
+        if self.residual == "local" and self.hyperparameters == "fixed":
+            raise ValueError(
+                "residual='local' has hyperparameters that are learned, but hyperparameters='fixed'. "
+                "Use residual=None, or hyperparameters='optimize'."
+            )
+
+    def _check_local_suits(self, likelihood: Likelihood | Categorical) -> None:
+        """Refuse what Laplace's method with a latent u does not do."""
+        if self.residual != "local" or isinstance(likelihood, Gaussian):
+            return
+        if isinstance(likelihood, Categorical):
+            raise ValueError(
+                "residual='local' needs one latent function at a time, but multi_class='softmax' couples "
+                "them. Use multi_class='one_vs_rest', or residual=None."
+            )
+        if self.inference not in ("auto", "laplace"):
+            raise ValueError(
+                f"residual='local' with the {likelihood.name} likelihood is fitted by Laplace's method, but "
+                f"inference={self.inference!r}. Use inference='auto' or 'laplace', or residual=None."
+            )
+
+    def _needs_columns(self) -> bool:
+        """Whether predictions need more of a row than its place on the geometry."""
+        return self._process_.has_local or self._linear_ is not None or bool(self._roles_.groups)
+
+    # -- more labels -----------------------------------------------------------------------------------
+
+    def _kept_labels(self) -> Labels:
+        labels = getattr(self, "_labels_", None)
+        if labels is None:
+            raise ValueError(
+                "This model does not hold the labels it was fitted on: they were too large to keep, or it "
+                "was loaded from a file that left them out. Hand over all labels with replace=True, or fit "
+                "again."
+            )
+        return labels
+
+    @contextmanager
+    def _updating(self, relearn: bool) -> Any:
+        """A failed update leaves the model as it was."""
+        if not relearn and self.hyperparameters == "integrate":
+            raise ValueError(
+                "relearn=False keeps one value of each hyperparameter, but hyperparameters='integrate' "
+                "averages over many. Use relearn=True."
+            )
+        before = dict(vars(self))
+        try:
+            with self._working():
+                yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _learn_more(self, added: Labels, replace: bool, known: Any) -> None:
+        """The posterior for more labels, or (`replace`) for other ones."""
+        old = getattr(self, "_labels_", None)
+        if replace:
+            labels = added if old is None else replaced(added, in_memory=old.in_memory)
+        else:
+            labels = self._kept_labels().joined(added)
+        update_model(self, labels, self._targets(labels, known))
+
+    def _targets(self, labels: Labels, known: Any = None) -> list[Target]:
+        """The latent functions to learn, and what the labels say about each."""
+        raise NotImplementedError  # each estimator has its own
+
+    # -- what may be asked about f -----------------------------------------------------------------------
+
+    def latent_mean_and_variance(self, X: Any) -> tuple[Array, Array]:
+        """Posterior mean and variance of the latent function(s) f.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+
+        Returns
+        -------
+        mean, variance : arrays of shape (n,), or (n, k) for k latent functions
+        """
+        check_is_fitted(self)
+        functions = self._process_.functions
+
+        def both(views: Sequence[View]) -> tuple[Array, Array]:
+            parts = [function.latent_moments(views) for function in functions]
+            return self._columns([mean for mean, _ in parts]), self._columns([var for _, var in parts])
+
+        return self._answer(self._validated(X, reset=False), both)
+
+    def latent_interval(self, X: Any, coverage: float = 0.9) -> Array:
+        """Central interval that holds the latent function f with the given posterior probability.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        coverage : float in (0, 1)
+
+        Returns
+        -------
+        array of shape (n, 2), or (n, 2, k) for k latent functions
+        """
+        check_is_fitted(self)
+        levels, functions = interval_levels(coverage), self._process_.functions
+
+        def ends(views: Sequence[View]) -> Array:
+            return self._columns([function.latent_quantiles(views, levels) for function in functions], axis=2)
+
+        return self._answer(self._validated(X, reset=False), ends)
+
+    def sample_f(self, X: Any, n_samples: int = 1, random_state: Any = 0, prior: bool = False) -> Array:
+        """Joint draws of the latent function(s) at any points, O(M) each.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        n_samples : int
+        random_state : int, RandomState or None
+        prior : bool
+            Draws of the prior, at the learned hyperparameters, instead of the posterior.
+
+        Returns
+        -------
+        array of shape (n, n_samples), or (n, k, n_samples) for k latent functions
+        """
+        check_is_fitted(self)
+        with self._working():
+            views = self._process_.at(self._inputs(self._validated(X, reset=False)))
+            rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
+            return self._columns(self._process_.draws(views, n_samples, rng, prior))
+
+    def _columns(self, values: Sequence[Array], axis: int = 1) -> Array:
+        """One function's values as they are; several along a further axis."""
+        return values[0] if len(values) == 1 and self._flat_ else np.stack(values, axis=axis)
+
+    def _predicted_parts(self, X: Any) -> PredictedParts:
+        """Moments of every term at the rows of X."""
+        process = self._process_
+
+        def moments(views: Sequence[View]) -> tuple[Array, ...]:
+            whole = [function.latent_moments(views) for function in process.functions]
+            terms = [function.term_moments(views) for function in process.functions]
+            nothing = np.zeros_like(whole[0][0]), np.zeros_like(whole[0][0])
+            columns = [self._columns([part[i] for part in whole]) for i in range(2)]
+            for j in range(len(process.names)):
+                each = [part[j] if j < len(part) else nothing for part in terms]
+                columns += [self._columns([part[i] for part in each]) for i in range(2)]
+            return tuple(columns)
+
+        mean, variance, *rest = self._answer(X, moments)
+        pairs = zip(process.names, rest[::2], rest[1::2], strict=True)
+        return PredictedParts(mean, variance, {name: TermPart(m, v) for name, m, v in pairs})
+
+    def log_marginal_likelihood(self, theta: Any = None, eval_gradient: bool = False) -> Any:
+        """Log p(y | theta), summed over the latent functions.
+
+        Parameters
+        ----------
+        theta : array of shape (k,), or (functions·k,), optional
+            Logarithms of the learned hyperparameters, in the order of `optimizer_result_.names`, the
+            same for all latent functions or one after the other. Default: the learned values.
+        eval_gradient : bool
+            Also return the gradient in theta.
+
+        Returns
+        -------
+        value : float
+        gradient : array of theta's shape, if `eval_gradient`
+        """
+        check_is_fitted(self)
+        with self._working(), blas_for(len(self.eigenvalues_)):
+            functions = relearned(self)
+            size = len(functions[0].best.theta)
+            if theta is None:
+                thetas, shared = [function.best.theta for function in functions], False
+            else:
+                theta = np.asarray(theta, dtype=float).ravel()
+                if len(theta) not in (size, size * len(functions)):
+                    names = ", ".join(functions[0].evidence.space.free)
+                    raise ValueError(f"theta has {len(theta)} entries. Give the logarithms of: {names}.")
+                shared = len(theta) == size
+                thetas = [theta] * len(functions) if shared else np.split(theta, len(functions))
+            pairs = zip(functions, thetas, strict=True)
+            results = [function.evidence.evaluate(part) for function, part in pairs]
+        value = float(sum(evaluation.log_evidence for evaluation, _ in results))
+        if not eval_gradient:
+            return value
+        gradients = [gradient for _, gradient in results]
+        return value, np.sum(gradients, axis=0) if shared else np.concatenate(gradients)
+
+
+def labeled_rows(X: Array, rows: IntArray) -> Array:
+    """The labelled rows of X in double precision."""
+    return take_rows(X, rows).astype(np.float64, copy=False)
+
+
+def interval_levels(coverage: float) -> tuple[float, float]:
+    """Levels of the ends of a central interval."""
+    check_positive("coverage", coverage, optional=False)
+    if coverage >= 1:
+        raise ValueError(f"coverage={coverage!r} must be below 1.")
+    return 0.5 - coverage / 2, 0.5 + coverage / 2
+
+
+__all__ = ["KnownValues", "LatentModel", "interval_levels", "labeled_rows"]

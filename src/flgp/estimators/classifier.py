@@ -3,37 +3,37 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from scipy.special import softmax
+from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._typing import Array, BoolArray
-from ..feature_map import FeatureMap
-from ..inference.integration import Layer
-from ..inference.learning import Head, Kept, Task
-from ..inference.priors import Prior
 from ..likelihoods import Bernoulli, Categorical, Observations
-from ..sources import local_labels
-from ._base import labeled_rows
-from ._classification import ClassPredictions
-from ._component import Component, softmax_components, weighted_points
+from ..process.evidence import KnownValues, Target
+from ..rows.labels import is_missing_label
+from ..rows.sources import local_labels
+from ..terms.base import View
 from ._docs import documented
-from ._labels import Labels
-from ._update import update_labels
-from ._validation import check_choice, check_row_values, check_weights, is_missing_label
+from ._fitting import fit_model, transduce
+from ._latent import LatentModel, labeled_rows
+from .labels import Labels
+from .validation import check_choice, check_row_values, check_weights
 
 MULTI_CLASS = ("auto", "one_vs_rest", "softmax")
-# Names a latent function that is about all classes; not among any labels.
-_ALL = object()
+RESIDUALS = ("local",)
 
 
 @documented
-class FLGPClassifier(ClassPredictions):
-    """Heat-kernel Gaussian process classification on an unknown manifold.
+@dataclass(kw_only=True, eq=False, repr=False)
+class FLGPClassifier(ClassifierMixin, LatentModel):
+    """Heat-kernel Gaussian process classification on an unknown manifold, or on a known geometry.
 
     Rows whose label is `unlabeled`, None, NaN or pandas' NA show the manifold, the others the classes.
 
@@ -48,12 +48,13 @@ class FLGPClassifier(ClassPredictions):
     inference : {{"auto", "laplace", "ep", "gibbs"}}
         How the posterior is found. "auto": expectation propagation for binary and one-vs-rest, Laplace
         for softmax. "gibbs": Pólya-Gamma Markov chains at the learned hyperparameters (`flgp[mcmc]`).
-    {posterior}
+    {terms}
     residual : "local" or None
-        "local": each latent function is h + u, u a Gaussian process of the Euclidean distance by nearest
-        neighbours (Vecchia); by Laplace's method, and not for "softmax". None: the paper's model.
+        "local": a local term u, a Gaussian process of the Euclidean distance by nearest neighbours
+        (Vecchia); by Laplace's method, and not for "softmax". None: no such term.
     n_residual_neighbors, residual_kernel, residual_columns
         As in `FLGPRegressor`.
+    {posterior}
 
     Attributes
     ----------
@@ -76,70 +77,9 @@ class FLGPClassifier(ClassPredictions):
     1.0
     """
 
-    _residual_choices = ("local",)
-
-    def __init__(
-        self,
-        *,
-        n_anchors: int | str = "auto",
-        n_neighbors: int = 3,
-        n_eigenpairs: int | str = "auto",
-        anchors: str | Array = "kmeans",
-        anchor_weights: str = "auto",
-        n_anchor_sets: int | str = "auto",
-        base_kernel: str = "lae",
-        bandwidth: float | None = None,
-        kernel: str = "heat",
-        nu: float = 1.5,
-        diffusion_time: float | None = None,
-        amplitude: float | None = None,
-        multi_class: str = "auto",
-        unlabeled: Any = -1,
-        inference: str = "auto",
-        residual: str | None = None,
-        n_residual_neighbors: int = 30,
-        residual_kernel: str = "auto",
-        residual_columns: Any = None,
-        hyperparameters: str = "optimize",
-        time_prior: str | Prior = "graph",
-        intrinsic_dimension: float | None = None,
-        n_chains: int = 4,
-        n_draws: int = 500,
-        n_warmup: int = 250,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            n_anchors=n_anchors,
-            n_neighbors=n_neighbors,
-            n_eigenpairs=n_eigenpairs,
-            anchors=anchors,
-            anchor_weights=anchor_weights,
-            n_anchor_sets=n_anchor_sets,
-            base_kernel=base_kernel,
-            bandwidth=bandwidth,
-            kernel=kernel,
-            nu=nu,
-            diffusion_time=diffusion_time,
-            amplitude=amplitude,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.multi_class = multi_class
-        self.unlabeled = unlabeled
-        self.inference = inference
-        self.hyperparameters = hyperparameters
-        self.time_prior = time_prior
-        self.intrinsic_dimension = intrinsic_dimension
-        self.n_chains = n_chains
-        self.n_draws = n_draws
-        self.n_warmup = n_warmup
-        self.residual = residual
-        self.n_residual_neighbors = n_residual_neighbors
-        self.residual_kernel = residual_kernel
-        self.residual_columns = residual_columns
+    multi_class: str = "auto"
+    unlabeled: Any = -1
+    residual: str | None = None
 
     def fit(self, X: Any, y: Any, X_unlabeled: Any = None, *, sample_weight: Any = None) -> Self:
         """Learn the manifold from all rows and the classes from the labelled ones.
@@ -158,13 +98,16 @@ class FLGPClassifier(ClassPredictions):
         -------
         self
         """
-        with self._unfitted_if_it_fails():
+        with self._fitting():
             self._check_parameters()
             X = self._validated(X, reset=True)
-            self._columns_of_residual()
+            self._choose_roles()
             y, missing = self._checked_labels(y, len(X))
             rows = self._with_unlabeled(X, X_unlabeled)
-            self._fit_labels(rows, self._labels(X, y, missing, sample_weight))
+            labels = self._labels(X, y, missing, sample_weight)
+            self._flat_ = True
+            geometry = fit_model(self, rows, labels, self._targets(labels))
+            transduce(self, geometry, rows, self._most_probable)
         return self
 
     def update(
@@ -199,20 +142,18 @@ class FLGPClassifier(ClassPredictions):
         self._check_parameters()
         X = self._validated(X, reset=False)
         y, missing = self._checked_labels(y, len(X))
-        update_labels(self, self._labels(X, y, missing, sample_weight), replace, relearn)
+        with self._updating(relearn):
+            known = None if relearn else dict(zip(self._function_names(), self._known_, strict=True))
+            self._learn_more(self._labels(X, y, missing, sample_weight), replace, known)
         return self
 
-    def _labels(self, X: Any, y: Array, missing: BoolArray, sample_weight: Any) -> Labels:
-        """The labelled rows among those of X."""
-        weight, missing = check_weights(sample_weight, missing)
-        labeled = np.flatnonzero(~missing)
-        known = {"weight": None if weight is None else weight[labeled]}
-        return Labels(labeled_rows(X, labeled), _plain(y[labeled]), known, labeled)
+    # -- labels ------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_choice("multi_class", self.multi_class, MULTI_CLASS)
-        self._check_residual()
+        if self.residual is not None:
+            check_choice("residual", self.residual, RESIDUALS)
 
     def _checked_labels(self, y: Any, n: int) -> tuple[Array, BoolArray]:
         if y is None:
@@ -227,7 +168,7 @@ class FLGPClassifier(ClassPredictions):
         if y.dtype.kind == "f" and np.isinf(y).any():
             raise ValueError("y contains infinity. Use class labels, or NaN for unlabelled rows.")
         if len(y) != n:
-            raise ValueError(f"y has {len(y)} entries but X has {n} rows. Give one label a row.")
+            raise ValueError(f"y has {len(y)} entries but X has {n} rows. y needs one label per row of X.")
         missing = is_missing_label(y, self.unlabeled)
         if missing.all():
             raise ValueError(
@@ -239,62 +180,150 @@ class FLGPClassifier(ClassPredictions):
             check_classification_targets(_plain(y[~missing]))
         return y, missing
 
-    def _head_names(self) -> Sequence[Any]:
-        """The class that each latent function is about; one for coupled classes, and for a single one."""
+    def _labels(self, X: Any, y: Array, missing: BoolArray, sample_weight: Any) -> Labels:
+        """The labelled rows among those of X."""
+        weight, missing = check_weights(sample_weight, missing)
+        labeled = np.flatnonzero(~missing)
+        known = {"weight": None if weight is None else weight[labeled]}
+        return Labels(labeled_rows(X, labeled), _plain(y[labeled]), known, labeled)
+
+    def _function_names(self) -> list[Hashable]:
+        """What each latent function is about: a class, or None for all of them together."""
         count = len(self.classes_)
-        if count == 1 or (count > 2 and self.multi_class == "softmax"):
-            return [_ALL]
+        if count == 1 or self._couples(count):
+            return [None]
         return (self.classes_ if count > 2 else self.classes_[1:]).tolist()
 
-    def _tasks(self, labels: Labels, kept: Mapping[Any, Kept] | None = None) -> list[Task]:
+    def _couples(self, n_classes: int) -> bool:
+        return n_classes > 2 and self.multi_class == "softmax"
+
+    def _targets(
+        self, labels: Labels, known: Mapping[Hashable, KnownValues] | Sequence[KnownValues] | None = None
+    ) -> list[Target]:
+        """A latent function for each class, or one target for all; `known` are values to keep.
+
+        One class among the labels is a single function that is told "yes" everywhere.
+        """
         self.classes_, codes = np.unique(labels.y, return_inverse=True)
         positions, weight, count = np.arange(len(codes)), labels.known["weight"], len(self.classes_)
-        kept = {} if kept is None else kept
-        coupled = count > 2 and self.multi_class == "softmax"
-        likelihood = Categorical(count) if coupled else Bernoulli()
-        self._check_residual_suits(likelihood)
-        if coupled:
-            obs = Observations.of(codes, weight=weight)
-            return [Task(positions, obs, likelihood, kept=_of_same_kind(kept.get(_ALL), Categorical))]
-        # One class among the labels: a single function that is told "yes" everywhere.
+        names = self._function_names()
+        if known is None:
+            kept: Mapping[Hashable, KnownValues] = {}
+        elif isinstance(known, Mapping):
+            kept = known
+        else:
+            kept = dict(zip(names, known, strict=True))
+        likelihood = Categorical(count) if self._couples(count) else Bernoulli()
+        self._check_local_suits(likelihood)
+        if isinstance(likelihood, Categorical):
+            obs, values = Observations.of(codes, weight=weight), kept.get(None)
+            # There may have been a single class before.
+            same = values if values is not None and isinstance(values.likelihood, Categorical) else None
+            return [Target(positions, obs, likelihood, known=same)]
         wanted = range(count) if count > 2 else [count - 1]
         return [
-            Task(
+            Target(
                 positions,
                 Observations.of((codes == k).astype(float), weight=weight),
                 likelihood,
-                kept=kept.get(self.classes_[k].item()),
+                known=kept.get(name),
             )
-            for k in wanted
+            for k, name in zip(wanted, names, strict=True)
         ]
 
-    def _posteriors(
-        self, feature_map: FeatureMap, heads: Sequence[Head], layers: Sequence[Layer]
-    ) -> list[list[Component]]:
-        self._joint_ = None
-        if not isinstance(heads[0].task.likelihood, Categorical):
-            return super()._posteriors(feature_map, heads, layers)
-        chains = self._chain_settings() if self.inference == "gibbs" else None
-        seed = int(check_random_state(self.random_state).randint(2**31)) if chains is not None else 0
-        points = weighted_points(feature_map, heads[0], 0, layers)
-        self._joint_, mixtures, runs = softmax_components(feature_map, points, chains, seed)
-        if runs:
-            self.chains_ = runs[0] if len(runs) == 1 else runs
-        return mixtures
+    # -- predictions -------------------------------------------------------------------------------------
+
+    def predict_proba(self, X: Any) -> Array:
+        """Class probabilities, integrated over the posterior; rows sum to 1.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+
+        Returns
+        -------
+        array of shape (n, C)
+        """
+        check_is_fitted(self)
+        return self._answer(self._validated(X, reset=False), self._probabilities)
+
+    def _probabilities(self, views: Sequence[View]) -> Array:
+        process, count = self._process_, len(self.classes_)
+        if count == 1:
+            return np.ones((len(views[0]), 1))
+        if process.coupled is not None:
+            return process.coupled.probabilities(views[0])
+        columns = [function.predictive_mean(views) for function in process.functions]
+        if count == 2:
+            return np.stack([1.0 - columns[0], columns[0]], axis=1)
+        return exactly_one(np.stack(columns, axis=1))
+
+    def predict(self, X: Any) -> Array:
+        """The most probable class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        check_is_fitted(self)
+        return self._answer(self._validated(X, reset=False), self._most_probable)
+
+    def _most_probable(self, views: Sequence[View]) -> Array:
+        function = self._process_.functions[0]
+        if len(self.classes_) <= 2 and len(function.components) == 1:
+            # The link is symmetric: p > 1/2 where the latent mean is positive, and no variance is needed.
+            positive = function.latent_mean(views) > 0
+            return self.classes_[positive.astype(int) * (len(self.classes_) - 1)]
+        return self.classes_[self._probabilities(views).argmax(axis=1)]
+
+    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0, prior: bool = False) -> Array:
+        """Joint draws of the class labels at any points, shape (n, n_samples).
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        n_samples : int
+        random_state : int, RandomState or None
+        prior : bool
+            From the prior at the learned hyperparameters instead of the posterior.
+        """
+        check_is_fitted(self)
+        f = self.sample_f(X, n_samples, random_state, prior)
+        rng = np.random.default_rng(check_random_state(random_state).randint(2**31) + 1)
+        if self._process_.coupled is not None:  # the largest of f plus Gumbel noise
+            return self.classes_[np.argmax(f + rng.gumbel(size=f.shape), axis=1)]
+        uniform = rng.random((f.shape[0], n_samples))
+        if len(self.classes_) == 1:
+            return np.full(uniform.shape, self.classes_[0])
+        p = self._process_.functions[0].likelihood.conditional_mean(f)
+        if p.ndim == 2:
+            return self.classes_[(uniform < p).astype(int)]
+        p = exactly_one(p)
+        return self.classes_[(uniform[:, None, :] > np.cumsum(p, axis=1)[:, :-1]).sum(axis=1)]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy over the labelled rows."""
         check_is_fitted(self)
         X = self._validated(X, reset=False)
         y, missing = self._checked_labels(y, len(X))
-        right = self._map_blocks(X[~missing], self._point) == _plain(y[~missing])
+        right = self._answer(X[~missing], self._most_probable) == _plain(y[~missing])
         weight = check_row_values("sample_weight", sample_weight, len(X))
         return float(np.average(right, weights=None if weight is None else weight[~missing]))
 
 
-def _of_same_kind(kept: Kept | None, kind: type) -> Kept | None:
-    """`kept`, unless it belongs to another likelihood: there may have been a single class before."""
-    return kept if kept is not None and isinstance(kept.likelihood, kind) else None
+def exactly_one(p: Array) -> Array:
+    """Class probabilities from independent "is it class c?" probabilities p (b, C).
+
+    Exactly one of the C answers is yes: P(c) ∝ p_c Π_{k≠c} (1 - p_k) ∝ p_c / (1 - p_c). Conditioning on that
+    is what the independent model implies, and is better calibrated than dividing p by its sum.
+    """
+    tiny = np.finfo(float).tiny
+    log_odds = np.log(np.maximum(p, tiny)) - np.log(np.maximum(1.0 - p, np.finfo(float).epsneg))
+    return softmax(log_odds, axis=1)
 
 
 def _plain(labels: Array) -> Array:

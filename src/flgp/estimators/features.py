@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._progress import stage
 from .._typing import Array
-from ..feature_map import Rows, fit_feature_map
-from ._base import HeatKernelEstimator
+from ..kernels import get_kernel
+from ..likelihoods import Gaussian
+from ..process.field import WeightField
+from ..process.mixture import Component, LatentFunction
+from ..process.process import Process
+from ..rows.blocks import map_rows
+from ..terms import AMPLITUDE, TIME, Manifold, Terms
 from ._docs import documented
+from ._model import HeatKernelModel, _Locator
 
 
 @documented
-class HeatKernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HeatKernelEstimator):
+@dataclass(kw_only=True, eq=False, repr=False)
+class HeatKernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HeatKernelModel, BaseEstimator):
     """Scaled eigenfeatures D^(1/2) φ(x), to put before any linear model.
 
     Inner products of the features are the prior kernel. Without labels nothing can be learned about
@@ -31,6 +39,9 @@ class HeatKernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Heat
     Attributes
     ----------
     anchors_ : array of shape (s, p)
+        Of a point cloud.
+    geometry_, basis_
+        The fitted geometry, and its eigenfunctions.
     eigenvalues_ : array of shape (M,)
     bandwidth_ : float or None
     diffusion_time_, amplitude_ : float
@@ -48,43 +59,6 @@ class HeatKernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Heat
     True
     """
 
-    def __init__(
-        self,
-        *,
-        n_anchors: int | str = "auto",
-        n_neighbors: int = 3,
-        n_eigenpairs: int | str = "auto",
-        anchors: str | Array = "kmeans",
-        anchor_weights: str = "auto",
-        n_anchor_sets: int | str = "auto",
-        base_kernel: str = "lae",
-        bandwidth: float | None = None,
-        kernel: str = "heat",
-        nu: float = 1.5,
-        diffusion_time: float | None = None,
-        amplitude: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            n_anchors=n_anchors,
-            n_neighbors=n_neighbors,
-            n_eigenpairs=n_eigenpairs,
-            anchors=anchors,
-            anchor_weights=anchor_weights,
-            n_anchor_sets=n_anchor_sets,
-            base_kernel=base_kernel,
-            bandwidth=bandwidth,
-            kernel=kernel,
-            nu=nu,
-            diffusion_time=diffusion_time,
-            amplitude=amplitude,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the graph and its eigenpairs.
 
@@ -97,23 +71,28 @@ class HeatKernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Heat
         -------
         self
         """
-        with self._unfitted_if_it_fails():
+        with self._fitting():
             self._check_parameters()
-            graph = self._build_graph(self._validated(X, reset=True))
-            epsilon = None
-            if not graph.local:
-                epsilon = self.bandwidth or float(np.sqrt(graph.mean_sqdist)) / 2
-            with stage("spectrum", self.verbose):
-                count = self._n_eigenpairs(graph, 0)
-                feature_map = fit_feature_map(graph, count, epsilon, n_threads=self._n_threads)
+            rows = self._validated(X, reset=True)
+            self._choose_roles()
+            geometry = self._fit_geometry(rows)
+            with stage("spectrum"):
+                count = self.n_eigenpairs
+                count = geometry.n_eigenpairs(0) if isinstance(count, str) else int(count)
+                basis = geometry.basis(count, geometry.typical_bandwidth)
             self.amplitude_ = 1.0 if self.amplitude is None else float(self.amplitude)
             self.diffusion_time_ = (
-                _time_of_thumb(feature_map.eigenvalues)
+                _time_of_thumb(basis.eigenvalues)
                 if self.diffusion_time is None
                 else float(self.diffusion_time)
             )
-            self._n_features_out = len(feature_map.eigenvalues)
-            self._keep_graph(feature_map, None)
+            manifold = Manifold(basis, get_kernel(self.kernel, self.nu))
+            d = manifold.variances({TIME: self.diffusion_time_, AMPLITUDE: self.amplitude_})
+            terms = Terms((manifold,))
+            prior = Component(1.0, 0, WeightField.prior(terms, d, 0.0), Gaussian(), d)
+            self._process_ = Process((terms,), (LatentFunction((prior,)),))
+            self._n_features_out = len(basis.eigenvalues)
+            self._keep_geometry(geometry, basis, None)
         return self
 
     def transform(self, X: Any) -> Array:
@@ -128,16 +107,15 @@ class HeatKernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Heat
         array of shape (n, M)
         """
         check_is_fitted(self)
-        root = np.sqrt(self._prior_weights())
+        root = np.sqrt(self._process_.functions[0].components[0].variances)
+        locator, basis = _Locator(self), self.basis_
 
-        def scaled(rows: Rows) -> Array:
-            return rows.closeness[:, None] * self.feature_map_.features(rows) * root
+        def scaled(block: Array) -> Array:
+            places = locator.inputs(block).places
+            return places.closeness[:, None] * basis.features(places) * root
 
-        return self._map_blocks(self._validated(X, reset=False), scaled)
-
-    def _prior_weights(self) -> Array:
-        log_d = self._spectral_kernel().log_density(self.eigenvalues_, self.diffusion_time_)
-        return self.amplitude_ * np.exp(log_d)
+        with self._working():
+            return map_rows(self._validated(X, reset=False), scaled)
 
 
 def _time_of_thumb(eigenvalues: Array) -> float:

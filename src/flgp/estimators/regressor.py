@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
-from ..inference.learning import Kept, Task
-from ..inference.priors import Prior
-from ..likelihoods import Likelihood, Observations, get_likelihood
-from ..residual.likelihood import of_labels
-from ._base import labeled_rows, scalar_or_array
+from ..likelihoods import Gaussian, Likelihood, Observations, get_likelihood
+from ..process.evidence import KnownValues, Target
+from ..process.mixture import in_any_order
+from ..terms import Constant
+from ..terms.base import View
 from ._docs import documented
-from ._labels import Labels, checked_targets
-from ._regression import RegressionPredictions
-from ._update import update_labels
-from ._validation import check_choice, check_positive, check_row_values, check_weights
+from ._fitting import fit_model, scalar_or_array, transduce
+from ._latent import LatentModel, interval_levels, labeled_rows
+from .labels import Labels, checked_targets
+from .sizes import row_sizes
+from .validation import check_choice, check_positive, check_row_values, check_weights
 
 MEANS = ("constant", "zero")
+RESIDUALS = ("local", "auto")
 
 
 @documented
-class FLGPRegressor(RegressionPredictions):
-    """Heat-kernel Gaussian process regression on an unknown manifold.
+@dataclass(kw_only=True, eq=False, repr=False)
+class FLGPRegressor(RegressorMixin, LatentModel):
+    """Heat-kernel Gaussian process regression on an unknown manifold, or on a known geometry.
 
     Rows whose target is NaN are unlabelled: they show the manifold, the others the function on it.
 
@@ -44,14 +50,13 @@ class FLGPRegressor(RegressionPredictions):
         always exact.
     mean : {{"constant", "zero"}}
         Prior mean of f. "constant": learned, so that regions without labels fall back to the data's mean.
-    {posterior}
+    {terms}
     residual : {{"auto", "local"}} or None
-        A short-range part u in f = h + u: a Gaussian process of the Euclidean distance, by nearest
-        neighbours (Vecchia). "local": always, "auto": if the evidence asks for it. None: the paper's model, h
-        alone, which predicts in O(r). "auto" means None for other likelihoods than the Gaussian and for rows
-        that are too many to hold or on a cluster. With other likelihoods than the Gaussian "local" is by
-        Laplace's method, whatever they use without residual. Kernel and starting values are searched on at
-        most 2,000 labels.
+        The local term u: a Gaussian process of the Euclidean distance, by nearest neighbours (Vecchia).
+        "local": always, "auto": if the evidence asks for it. None: no such term, and predictions in O(r).
+        "auto" means None for other likelihoods than the Gaussian and for rows that are too many to hold or on
+        a cluster. With other likelihoods than the Gaussian "local" uses Laplace's method. Kernel and starting
+        values are searched on at most 2,000 labels.
     n_residual_neighbors : int
         k, labelled points that each one conditions on; predictions use twice as many.
     residual_kernel : str
@@ -59,7 +64,9 @@ class FLGPRegressor(RegressionPredictions):
         scales at once), or "auto": one of the last four, by evidence.
     residual_columns : sequence of columns, or mapping from columns to factors, optional
         Where u measures distances: some columns of X (by position or name), or columns times factors, such as
-        the size of a voxel along each axis. None: all columns, as they are.
+        the size of a voxel along each axis. None: the columns of the geometry, as they are (on a sphere,
+        distances through it).
+    {posterior}
 
     Attributes
     ----------
@@ -86,70 +93,10 @@ class FLGPRegressor(RegressionPredictions):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        n_anchors: int | str = "auto",
-        n_neighbors: int = 3,
-        n_eigenpairs: int | str = "auto",
-        anchors: str | Array = "kmeans",
-        anchor_weights: str = "auto",
-        n_anchor_sets: int | str = "auto",
-        base_kernel: str = "lae",
-        bandwidth: float | None = None,
-        kernel: str = "heat",
-        nu: float = 1.5,
-        diffusion_time: float | None = None,
-        amplitude: float | None = None,
-        noise_variance: float | None = None,
-        likelihood: str | Likelihood = "gaussian",
-        inference: str = "auto",
-        mean: str = "constant",
-        residual: str | None = "auto",
-        n_residual_neighbors: int = 30,
-        residual_kernel: str = "auto",
-        residual_columns: Any = None,
-        hyperparameters: str = "optimize",
-        time_prior: str | Prior = "graph",
-        intrinsic_dimension: float | None = None,
-        n_chains: int = 4,
-        n_draws: int = 500,
-        n_warmup: int = 250,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            n_anchors=n_anchors,
-            n_neighbors=n_neighbors,
-            n_eigenpairs=n_eigenpairs,
-            anchors=anchors,
-            anchor_weights=anchor_weights,
-            n_anchor_sets=n_anchor_sets,
-            base_kernel=base_kernel,
-            bandwidth=bandwidth,
-            kernel=kernel,
-            nu=nu,
-            diffusion_time=diffusion_time,
-            amplitude=amplitude,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.noise_variance = noise_variance
-        self.likelihood = likelihood
-        self.inference = inference
-        self.hyperparameters = hyperparameters
-        self.time_prior = time_prior
-        self.intrinsic_dimension = intrinsic_dimension
-        self.n_chains = n_chains
-        self.n_draws = n_draws
-        self.n_warmup = n_warmup
-        self.mean = mean
-        self.residual = residual
-        self.n_residual_neighbors = n_residual_neighbors
-        self.residual_kernel = residual_kernel
-        self.residual_columns = residual_columns
+    noise_variance: float | None = None
+    likelihood: str | Likelihood = "gaussian"
+    mean: str = "constant"
+    residual: str | None = "auto"
 
     def fit(
         self,
@@ -168,7 +115,8 @@ class FLGPRegressor(RegressionPredictions):
         ----------
         X : array-like of shape (n, p)
         y : array-like of shape (n,) or (n, k)
-            NaN where unlabelled. Several columns share the graph; each has its own posterior.
+            NaN where unlabelled. Several columns share the graph; each has its own posterior. A y of shape
+            (n, 1) gives predictions of shape (n, 1) everywhere.
         X_unlabeled : array-like of shape (u, p), optional
             More unlabelled rows.
         sample_weight, noise_scale, exposure, trials : array-like of shape (n,), optional
@@ -179,16 +127,17 @@ class FLGPRegressor(RegressionPredictions):
         -------
         self
         """
-        with self._unfitted_if_it_fails():
+        with self._fitting():
             self._check_parameters()
             X = self._validated(X, reset=True)
-            self._columns_of_residual()
-            targets, one_column = checked_targets(y, len(X))
+            self._choose_roles()
+            targets, self._flat_ = checked_targets(y, len(X))
             rows = self._with_unlabeled(X, X_unlabeled)
             known = {"noise_scale": noise_scale, "exposure": exposure, "trials": trials}
-            self._n_outputs_ = 0 if one_column else targets.shape[1]
-            self._fit_labels(rows, self._labels(X, targets, sample_weight, known))
+            labels = self._labels(X, targets, sample_weight, known)
+            geometry = fit_model(self, rows, labels, self._targets(labels))
             self._keep_likelihood()
+            transduce(self, geometry, rows, self._predictive_mean)
         return self
 
     def update(
@@ -229,36 +178,26 @@ class FLGPRegressor(RegressionPredictions):
         check_is_fitted(self)
         self._check_parameters()
         X = self._validated(X, reset=False)
-        targets, one_column = checked_targets(y, len(X))
-        outputs = 0 if one_column else targets.shape[1]
-        if outputs != self._n_outputs_:
-            wanted = "(k,)" if self._n_outputs_ == 0 else f"(k, {self._n_outputs_})"
+        targets, flat = checked_targets(y, len(X))
+        outputs = len(self._process_.functions)
+        if flat != self._flat_ or targets.shape[1] != outputs:
+            wanted = "(k,)" if self._flat_ else f"(k, {outputs})"
             raise ValueError(f"y must have the shape {wanted}, as in fit, not {np.shape(y)}.")
         known = {"noise_scale": noise_scale, "exposure": exposure, "trials": trials}
-        update_labels(self, self._labels(X, targets, sample_weight, known), replace, relearn)
-        self._keep_likelihood()
+        with self._updating(relearn):
+            labels = self._labels(X, targets, sample_weight, known)
+            self._learn_more(labels, replace, None if relearn else self._known_)
+            self._keep_likelihood()
         return self
 
-    def _labels(self, X: Any, targets: Array, sample_weight: Any, known: dict[str, Any]) -> Labels:
-        """The labelled rows among those of X, with what is known about them."""
-        weight, ignored = check_weights(sample_weight, np.asarray(np.isnan(targets).all(axis=1)))
-        columns = {name: check_row_values(name, values, len(X)) for name, values in known.items()}
-        labeled = np.flatnonzero(~ignored)
-        given = {name: values if values is None else values[labeled] for name, values in columns.items()}
-        given["weight"] = None if weight is None else weight[labeled]
-        return Labels(labeled_rows(X, labeled), targets[labeled], given, labeled)
-
-    def _keep_likelihood(self) -> None:
-        fitted = [of_labels(head.fit.likelihood) for head in self._heads_]
-        self.likelihood_ = fitted[0] if len(fitted) == 1 else fitted
-        if all(hasattr(part, "noise_variance") for part in fitted):
-            self.noise_variance_ = scalar_or_array([part.noise_variance for part in fitted])
+    # -- labels ------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_positive("noise_variance", self.noise_variance)
         check_choice("mean", self.mean, MEANS)
-        self._check_residual()
+        if self.residual is not None:
+            check_choice("residual", self.residual, RESIDUALS)
 
     def _likelihood(self) -> Likelihood:
         likelihood = get_likelihood(self.likelihood)
@@ -270,16 +209,25 @@ class FLGPRegressor(RegressionPredictions):
             )
         return likelihood.with_parameters(noise_variance=float(self.noise_variance))
 
-    def _head_names(self) -> Sequence[Any]:
-        return range(len(self._heads_))
+    def _labels(self, X: Any, targets: Array, sample_weight: Any, known: dict[str, Any]) -> Labels:
+        """The labelled rows among those of X, with what is known about them."""
+        weight, ignored = check_weights(sample_weight, np.asarray(np.isnan(targets).all(axis=1)))
+        columns = {name: check_row_values(name, values, len(X)) for name, values in known.items()}
+        labeled = np.flatnonzero(~ignored)
+        given = {name: values if values is None else values[labeled] for name, values in columns.items()}
+        given["weight"] = None if weight is None else weight[labeled]
+        return Labels(labeled_rows(X, labeled), targets[labeled], given, labeled)
 
-    def _tasks(self, labels: Labels, kept: Mapping[Any, Kept] | None = None) -> list[Task]:
+    def _targets(self, labels: Labels, known: Sequence[KnownValues] | None = None) -> list[Target]:
+        """A latent function for each column of y; `known` are values to keep."""
         likelihood = self._likelihood()
-        self._check_residual_suits(likelihood)
-        tasks = [self._task(labels, output, likelihood) for output in range(labels.y.shape[1])]
-        return [replace(task, kept=kept[i]) for i, task in enumerate(tasks)] if kept else tasks
+        self._check_local_suits(likelihood)
+        outputs = range(labels.y.shape[1])
+        return [self._target(labels, i, likelihood, None if known is None else known[i]) for i in outputs]
 
-    def _task(self, labels: Labels, output: int, likelihood: Likelihood) -> Task:
+    def _target(
+        self, labels: Labels, output: int, likelihood: Likelihood, known: KnownValues | None
+    ) -> Target:
         rows = np.flatnonzero(~np.isnan(labels.y[:, output]))
         if len(rows) == 0:
             which = "y" if labels.y.shape[1] == 1 else f"column {output} of y"
@@ -288,7 +236,170 @@ class FLGPRegressor(RegressionPredictions):
         obs = Observations.of(part.y[:, output], row=part.row, **part.known)
         likelihood.validate(obs)
         obs = likelihood.absorb_weights(obs)
-        if self.mean == "zero":
-            return Task(rows, obs, likelihood)
-        scale = likelihood.latent_scale(obs)
-        return Task(rows, obs, likelihood, likelihood.initial_mean(obs), scale**2)
+        constant = Constant()
+        if self.mean == "constant":
+            constant = Constant(likelihood.initial_mean(obs), likelihood.latent_scale(obs) ** 2)
+        return Target(rows, obs, likelihood, constant, known)
+
+    def _keep_likelihood(self) -> None:
+        fitted = [known.likelihood for known in self._known_]
+        self.likelihood_ = fitted[0] if len(fitted) == 1 else fitted
+        if all(hasattr(part, "noise_variance") for part in fitted):
+            self.noise_variance_ = scalar_or_array([part.noise_variance for part in fitted])
+
+    # -- predictions -------------------------------------------------------------------------------------
+
+    def predict(
+        self,
+        X: Any,
+        return_std: bool = False,
+        return_cov: bool = False,
+        return_parts: bool = False,
+        *,
+        exposure: Any = None,
+        trials: Any = None,
+    ) -> Any:
+        """E[y | x], the integral over the posterior of f.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        return_std, return_cov : bool
+            Also the standard deviation, or the joint covariance, of y: noise included.
+        return_parts : bool
+            Also the posterior of f term by term: what comes from the constant, the manifold, covariates,
+            groups and the neighbourhood.
+        exposure, trials : array-like of shape (n,), optional
+            Of the rows, where the likelihood uses them. Default: 1.
+
+        Returns
+        -------
+        mean : array of shape (n,) or (n, k)
+        std : array of the same shape, if `return_std`
+        cov : array of shape (n, n) or (n, n, k), if `return_cov`
+        parts : PredictedParts, if `return_parts`
+            `parts.mean` and `parts.variance` of f, and `parts["manifold"].mean`, … of each term; arrays of
+            the shape of `mean`.
+        """
+        check_is_fitted(self)
+        if return_std + return_cov + return_parts > 1:
+            raise ValueError("Ask for only one of return_std, return_cov and return_parts.")
+        X = self._validated(X, reset=False)
+        size = self._sizes(X, exposure, trials)
+        if return_cov:
+            return self._with_covariance(X, size)
+        if return_parts:
+            return self._answer(X, self._predictive_mean, size), self._predicted_parts(X)
+        if not return_std:
+            return self._answer(X, self._predictive_mean, size)
+
+        def mean_and_std(views: Sequence[View], size: Array | None = None) -> tuple[Array, Array]:
+            parts = [function.predictive_moments(views, size) for function in self._process_.functions]
+            return self._columns([p[0] for p in parts]), self._columns([np.sqrt(p[1]) for p in parts])
+
+        return self._answer(X, mean_and_std, size)
+
+    def _sizes(self, X: Any, exposure: Any, trials: Any) -> Array | None:
+        return row_sizes(self._process_.functions[0].likelihood, X, exposure, trials)
+
+    def _predictive_mean(self, views: Sequence[View], size: Array | None = None) -> Array:
+        return self._columns([function.predictive_mean(views, size) for function in self._process_.functions])
+
+    def _with_covariance(self, X: Array, size: Array | None) -> tuple[Array, Array]:
+        functions = self._process_.functions
+        if not all(isinstance(function.likelihood, Gaussian) for function in functions):
+            raise ValueError("return_cov needs the Gaussian likelihood. Use sample_y for joint draws of y.")
+        with self._working():
+            views = self._process_.at(self._inputs(X))
+            joint = [f.latent_covariance(views) + f.noise_variance() * np.eye(len(X)) for f in functions]
+            return self._predictive_mean(views, size), self._columns(joint, axis=2)
+
+    def predict_interval(
+        self, X: Any, coverage: float = 0.95, *, exposure: Any = None, trials: Any = None
+    ) -> Array:
+        """Central interval that holds y with the given probability.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        coverage : float in (0, 1)
+        exposure, trials : array-like of shape (n,), optional
+            As in `predict`.
+
+        Returns
+        -------
+        array of shape (n, 2), or (n, 2, k): lower and upper ends
+        """
+        check_is_fitted(self)
+        levels = interval_levels(coverage)
+        X = self._validated(X, reset=False)
+
+        def ends(views: Sequence[View], size: Array | None = None) -> Array:
+            functions = self._process_.functions
+            return self._columns([f.predictive_quantiles(views, levels, size) for f in functions], axis=2)
+
+        return self._answer(X, ends, self._sizes(X, exposure, trials))
+
+    def sample_y(
+        self,
+        X: Any,
+        n_samples: int = 1,
+        random_state: Any = 0,
+        prior: bool = False,
+        *,
+        exposure: Any = None,
+        trials: Any = None,
+    ) -> Array:
+        """Joint draws of y at any points.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        n_samples : int
+        random_state : int, RandomState or None
+        prior : bool
+            From the prior at the learned hyperparameters instead of the posterior.
+        exposure, trials : array-like of shape (n,), optional
+            As in `predict`.
+
+        Returns
+        -------
+        array of shape (n, n_samples), or (n, k, n_samples)
+        """
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)
+        process, size = self._process_, self._sizes(X, exposure, trials)
+        rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
+        size = None if size is None else size[:, None]
+        draws = []
+        with self._working():
+            views = process.at(self._inputs(X))
+            for function in process.functions:
+                # Each component has its own noise, or whatever parameters the likelihood has.
+                parts = function.draws(process.layers, views, n_samples, rng, prior)
+                draws.append(in_any_order([part.given(size).sample(f, rng) for part, f in parts], rng))
+        return self._columns(draws)
+
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, *, exposure: Any = None, trials: Any = None
+    ) -> float:
+        """R² over the labelled rows; exposure and trials as in `predict`."""
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)
+        targets, _ = checked_targets(y, len(X))
+        known = ~np.isnan(targets).any(axis=1)
+        if not known.any():
+            raise ValueError("y has no labelled row to score.")
+        weight = check_row_values("sample_weight", sample_weight, len(X))
+        given = {"exposure": exposure, "trials": trials}
+        values = {name: check_row_values(name, column, len(X)) for name, column in given.items()}
+        own = {name: None if column is None else column[known] for name, column in values.items()}
+        prediction = self._answer(X[known], self._predictive_mean, self._sizes(X[known], **own))
+        weight = None if weight is None else weight[known]
+        return float(r2_score(targets[known], prediction, sample_weight=weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = True
+        return tags

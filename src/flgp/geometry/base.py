@@ -5,8 +5,8 @@
 
 A function on the geometry is f(x) = Σ_i β_i φ_i(x). A basis that lives on nodes (anchors, vertices) has
 φ(x) = z(x) B: z(x) are a few weights over the nodes (`Rows`), and B holds the eigenfunctions there. Whoever
-knows its eigenfunctions everywhere has z = φ and B = 1. Eigenfunctions are scaled so that the mean of φ_i² over
-the geometry is 1.
+knows its eigenfunctions everywhere has z = φ and B = 1. Eigenfunctions are scaled so that the mean of φ_i²
+over the geometry is 1.
 """
 
 from __future__ import annotations
@@ -34,6 +34,11 @@ class Rows(Protocol):
     """Weights z (b, s) of points over the nodes of a basis."""
 
     def __len__(self) -> int: ...
+
+    @property
+    def width(self) -> int:
+        """Weights stored for each point."""
+        ...
 
     def combine(self, values: Array) -> Array:
         """Σ_j z_j values_j: values at the nodes, (s,) or (s, k), give (b,) or (b, k)."""
@@ -109,7 +114,11 @@ class FittedGeometry(Protocol):
         ...
 
     def coordinates(self, X: Array) -> Array | None:
-        """Coordinates (b, k) whose Euclidean distance is the geometry's at short range; None: there are none."""
+        """Coordinates (b, k) whose Euclidean distance is right at short range; None: there are none."""
+        ...
+
+    def fitted_places(self) -> Any:
+        """Blocks of the places of the fitted rows; None where they must be located again."""
         ...
 
     def n_eigenpairs(self, n_labeled: int) -> int:
@@ -121,6 +130,11 @@ class FittedGeometry(Protocol):
         """Bandwidths ε worth trying, ascending; None: there is nothing to search."""
         ...
 
+    @property
+    def typical_bandwidth(self) -> float | None:
+        """A bandwidth for whoever has no labels to choose one by."""
+        ...
+
     def basis(
         self,
         n_eigenpairs: int,
@@ -130,7 +144,7 @@ class FittedGeometry(Protocol):
     ) -> Eigenbasis:
         """The first eigenpairs.
 
-        `near` is the basis at another bandwidth, to start from; `rough`: good enough to compare bandwidths.
+        `near` is the basis at another bandwidth, to start from; `rough`: a sample of the rows will do.
         """
         ...
 
@@ -150,6 +164,10 @@ class Geometry(Protocol):
         """
         ...
 
+    def identifiers(self, n_columns: int) -> tuple[int, ...]:
+        """Which of its columns, when it takes `n_columns`, are mere numbers of nodes and not quantities."""
+        ...
+
     def fit(self, rows: RowLike, rng: np.random.Generator) -> FittedGeometry:
         """Prepare for rows (n, q); raises ValueError for rows that are not on the geometry."""
         ...
@@ -164,6 +182,11 @@ class SparseRows:
 
     def __len__(self) -> int:
         return len(self.index)
+
+    @property
+    def width(self) -> int:
+        """Weights of each point, r."""
+        return self.index.shape[1]
 
     def combine(self, values: Array) -> Array:
         """Σ_j z_j values_j."""
@@ -197,6 +220,11 @@ class MatrixRows:
     def __len__(self) -> int:
         return int(self.z.shape[0])
 
+    @property
+    def width(self) -> int:
+        """Nodes, s."""
+        return int(self.z.shape[1])
+
     def combine(self, values: Array) -> Array:
         """Σ_j z_j values_j."""
         return np.asarray(self.z @ values)
@@ -219,9 +247,9 @@ class MatrixRows:
 def closeness_of(distance: Array) -> Array:
     """Factor g (b,) on what the eigenfunctions say, from a relative `distance` (b,) off the geometry.
 
-    Weights over nodes sum to 1 wherever a point is, so one far from all nodes would otherwise be as certain as
-    the nearest fitted ones. g is 1 up to the distance that the fitted points show (1), then falls as a Gaussian
-    of the excess; f gets its prior variance back as g falls.
+    Weights over nodes sum to 1 wherever a point is, so one far from all nodes would otherwise be as certain
+    as the nearest fitted ones. g is 1 up to the distance that the fitted points show (1), then falls as a
+    Gaussian of the excess; f gets its prior variance back as g falls.
     """
     excess = np.maximum(distance - 1.0, 0.0)
     return np.exp(-0.5 * np.minimum(excess, 40.0) ** 2)

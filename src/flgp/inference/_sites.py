@@ -10,8 +10,9 @@ import numpy as np
 from scipy import linalg
 from scipy.linalg.blas import dtrsm
 
+from .._linalg import safe_cholesky
 from .._typing import Array
-from .posterior import WeightPosterior, safe_cholesky
+from .posterior import WeightPosterior
 
 # A marginal variance is kept at least this share of the prior's: below it there is only rounding.
 _SMALLEST_SHARE = 1e-12

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
+from .._stored import stored
 from .._typing import Array, IntArray
 from ..likelihoods import Categorical, Likelihood, Observations
 from .diagnostics import diagnose
@@ -25,6 +26,7 @@ from .slice_sampling import slice_sampler
 RHAT_LIMIT = 1.05
 
 
+@stored("Markov chains")
 @dataclass(frozen=True)
 class Chains:
     """Draws of the whitened weights v, and their diagnostics.

@@ -8,7 +8,8 @@ from functools import partial
 import numpy as np
 
 from .._typing import Array
-from ..likelihoods import Likelihood, Observations
+from ..likelihoods import AnyLikelihood, Categorical, Likelihood, Observations
+from ..terms.local.euclidean import LocalModel
 from ._sites import Marginals, SiteSolver, make_solver
 from .posterior import Evaluation
 
@@ -74,13 +75,19 @@ class ExpectationPropagation:
         self.features, self.obs, self.offset = features, obs, offset
 
     def evaluate(
-        self, d: Array, likelihood: Likelihood, state: Array | None = None, rough: bool = False
+        self,
+        d: Array,
+        likelihood: AnyLikelihood,
+        state: Array | None = None,
+        rough: bool = False,
+        local: LocalModel | None = None,
     ) -> Evaluation:
         """Evidence, derivatives and posterior for prior variances d (M,).
 
         `state` holds the site precisions and shifts (2, m) of an evaluation nearby. A `rough` evaluation
         stops earlier: its evidence, stationary in the sites, is still good to about 1e-5.
         """
+        assert not isinstance(likelihood, Categorical)
         tolerance = _ROUGH_TOLERANCE if rough else _TOLERANCE
         solver = make_solver(self.features, d)
         sites = np.zeros((2, len(self.features))) if state is None else state

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
+from .._linalg import safe_cholesky
 from .._typing import Array
-from ..likelihoods._base import Observations
-from ..likelihoods.gaussian import Gaussian
+from ..likelihoods import AnyLikelihood, Gaussian, Observations
+from ..terms.local.euclidean import LocalModel
 from ._sites import DualPosterior
-from .posterior import Evaluation, WeightPosterior, safe_cholesky
+from .posterior import Evaluation, WeightPosterior
 
 
 class GaussianInference:
@@ -38,9 +39,15 @@ class GaussianInference:
         self._gram = np.empty((0, 0)) if self._wide else rows.T @ rows
 
     def evaluate(
-        self, d: Array, likelihood: Gaussian, state: Array | None = None, rough: bool = False
+        self,
+        d: Array,
+        likelihood: AnyLikelihood,
+        state: Array | None = None,
+        rough: bool = False,
+        local: LocalModel | None = None,
     ) -> Evaluation:
         """Evidence, derivatives and posterior for prior variances d (M,)."""
+        assert isinstance(likelihood, Gaussian)
         noise = likelihood.noise_variance
         assert noise is not None
         return self._dual(d, noise) if self._wide else self._primal(d, noise)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import Array
-from ..likelihoods import Likelihood, Observations
+from ..likelihoods import AnyLikelihood, Categorical, Likelihood, Observations
+from ..terms.local.euclidean import LocalModel
 from .newton import climb
 from .posterior import Design, Evaluation, SitePosterior, gradient_log_d, site_posterior
 from .weighted import WeightedLikelihood
@@ -28,12 +29,18 @@ class LaplaceInference:
         self.features, self.obs, self.offset = features, obs, offset
 
     def evaluate(
-        self, d: Array, likelihood: Likelihood, state: Array | None = None, rough: bool = False
+        self,
+        d: Array,
+        likelihood: AnyLikelihood,
+        state: Array | None = None,
+        rough: bool = False,
+        local: LocalModel | None = None,
     ) -> Evaluation:
         """Evidence, derivatives and posterior for prior variances d (M,).
 
         `state` is ∂ log p/∂f (m,) at the mode of an evaluation nearby: there v = Aᵀ ∂ log p/∂f.
         """
+        assert not isinstance(likelihood, Categorical)
         design = Design.of(self.features, d)
         site, v, f = self._mode(design, likelihood, state)
         target = WeightedLikelihood(likelihood, self.obs)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from scipy import linalg
-from scipy.linalg.lapack import dpotrf
 
+from .._linalg import safe_cholesky
 from .._typing import Array
 
 
@@ -32,6 +32,7 @@ class Evaluation:
     gradient_parameters: Array  # (k,) in the logarithms of the likelihood's parameters
     posterior: Any  # WeightPosterior, or the softmax's own
     state: Array | None = None
+    gradient_local: Array = field(default_factory=lambda: np.empty(0))  # in the logarithms of a local term's
 
 
 @dataclass(frozen=True)
@@ -95,23 +96,6 @@ class SitePosterior:
         """L⁻ᵀ (q, q): the posterior covariance of v is L⁻ᵀ L⁻¹."""
         identity = np.eye(len(self.cholesky))
         return linalg.solve_triangular(self.cholesky, identity, lower=True, trans="T", check_finite=False)
-
-
-def safe_cholesky(H: Array) -> Array:
-    """Lower Cholesky factor of H = I + (positive semi-definite).
-
-    Such a matrix is positive definite, but where its entries span sixteen digits rounding can hide that; the
-    diagonal is then raised by as little as restores it.
-    """
-    # LAPACK itself: for fifty labels SciPy's own checks take five times as long as the factorisation.
-    L, info = dpotrf(H, lower=1, clean=1)
-    jitter, scale = 0.0, float(np.mean(np.diag(H)))
-    while info != 0:
-        if not np.isfinite(scale) or jitter > 1e-6:
-            raise linalg.LinAlgError("the matrix is not positive definite")
-        jitter = max(10.0 * jitter, 1e-14)
-        L, info = dpotrf(H + jitter * scale * np.eye(len(H)), lower=1, clean=1)
-    return L
 
 
 def site_posterior(A: Array, tau: Array, nu: Array) -> SitePosterior:

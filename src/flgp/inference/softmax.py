@@ -9,7 +9,8 @@ from scipy import linalg
 from scipy.special import log_softmax, softmax
 
 from .._typing import Array
-from ..likelihoods import Observations
+from ..likelihoods import AnyLikelihood, Observations
+from ..terms.local.euclidean import LocalModel
 from .posterior import Design, Evaluation, WeightPosterior
 
 _MAX_NEWTON = 100
@@ -42,7 +43,12 @@ class SoftmaxLaplace:
         self._onehot = np.eye(n_classes)[obs.y.astype(int)]
 
     def evaluate(
-        self, d: Array, likelihood: object = None, state: Array | None = None, rough: bool = False
+        self,
+        d: Array,
+        likelihood: AnyLikelihood,
+        state: Array | None = None,
+        rough: bool = False,
+        local: LocalModel | None = None,
     ) -> Evaluation:
         """Evidence, derivatives and posterior for prior variances d (M,), the same for every class.
 

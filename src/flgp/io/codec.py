@@ -1,18 +1,22 @@
 """Objects to JSON and arrays, and back.
 
 Numbers, strings, None, lists are themselves. Everything else is a JSON object whose single key says what
-it is: {"array": 3}, {"tuple": [..]}, {"dict": {..}}, {"object": ["LatentField", {..}]}, ...
+it is: {"array": 3}, {"tuple": [..]}, {"dict": {..}}, or the concept that an object stands for with its
+fields, such as {"manifold term": {..}}. Names of concepts last, whatever the classes behind them are called.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import MISSING, fields
+from functools import cache
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.optimize import OptimizeResult
 
-from . import registry
+from .. import _stored
 from .container import plain_array
 from .errors import ModelFileError
 
@@ -46,10 +50,14 @@ class Encoder:
             return self._array(value)
         if isinstance(value, np.generic):
             return {"scalar": self._add(np.asarray(value))}
+        if isinstance(value, sparse.csr_array):
+            parts = (value.data, value.indices, value.indptr)
+            return {"sparse": [*(self._array(part) for part in parts), [*value.shape]]}
         if isinstance(value, np.random.RandomState):
             return {"random_state": self.encode(value.get_state(legacy=True))}
-        if registry.classes().get(type(value).__name__) is type(value):
-            return {"object": [type(value).__name__, self.entries(registry.stored_fields(value))]}
+        if (concept := _concepts().get(type(value))) is not None:
+            held = {entry.name: getattr(value, entry.name) for entry in _stored.stored_fields(type(value))}
+            return {concept: self.entries(held)}
         raise ModelFileError(
             f"A {type(value).__name__} cannot be stored in a model file, because reading it back "
             "would need code that is not part of flgp. Use joblib or pickle for this model."
@@ -107,26 +115,19 @@ class Decoder:
             return {self.decode(k, depth + 1): self.decode(v, depth + 1) for k, v in content}
         if kind == "result":
             return OptimizeResult(**self.entries(content, depth))
+        if kind == "sparse":
+            return _sparse([self.decode(part, depth + 1) for part in content])
         if kind == "random_state":
             generator = np.random.RandomState(0)
             generator.set_state(self.decode(content, depth + 1))
             return generator
-        if kind == "object":
-            name, fields = content
-            return registry.rebuild(self.class_of(name), self.entries(fields, depth))
-        raise ValueError(f"unknown kind {kind!r}")
+        if kind not in _stored.CONCEPTS:
+            raise ValueError(f"{kind!r} is unknown to this version of flgp")
+        return _rebuilt(_stored.CONCEPTS[kind], self.entries(content, depth))
 
     def entries(self, content: Any, depth: int = 0) -> dict[str, Any]:
         """The values of a JSON object, by their names."""
         return {str(name): self.decode(value, depth + 1) for name, value in content.items()}
-
-    @staticmethod
-    def class_of(name: Any) -> type:
-        """The class that files call by that name."""
-        found = registry.classes().get(name) if isinstance(name, str) else None
-        if found is None or found in registry.ESTIMATORS:
-            raise ValueError(f"class {name!r} is unknown to this version of flgp")
-        return found
 
     def _array(self, position: Any) -> np.ndarray:
         if type(position) is not int or not 0 <= position < len(self.arrays):
@@ -138,3 +139,40 @@ class Decoder:
         flat = np.empty(len(items), dtype=object)
         flat[:] = items
         return flat.reshape([int(n) for n in node["shape"]])
+
+
+def _sparse(parts: list[Any]) -> sparse.csr_array:
+    """A sparse matrix whose indices are checked before anything follows them."""
+    data, indices, indptr, shape = parts
+    matrix = sparse.csr_array((data, indices, indptr), shape=tuple(int(size) for size in shape))
+    matrix.check_format(full_check=True)
+    return matrix
+
+
+@cache
+def _concepts() -> dict[type, str]:
+    return {kind: concept for concept, kind in _stored.CONCEPTS.items()}
+
+
+def _rebuilt(kind: type, values: dict[str, Any]) -> Any:
+    """The object with these fields; those that newer versions added take their defaults.
+
+    No constructor runs, only `__post_init__`, which checks the values and makes what is not stored.
+    """
+    known = {entry.name: entry for entry in fields(kind)}
+    if unknown := set(values) - {entry.name for entry in _stored.stored_fields(kind)}:
+        raise ValueError(f"{kind.__name__} has no field {sorted(unknown)[0]!r}")
+    made: Any = object.__new__(kind)
+    for name, entry in known.items():
+        if name in values:
+            value = values[name]
+        elif entry.default is not MISSING:
+            value = entry.default
+        elif entry.default_factory is not MISSING:
+            value = entry.default_factory()
+        else:
+            raise ValueError(f"{kind.__name__} lacks its field {name!r}")
+        object.__setattr__(made, name, value)
+    if hasattr(made, "__post_init__"):
+        made.__post_init__()
+    return made

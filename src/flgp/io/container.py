@@ -31,7 +31,7 @@ import numpy as np
 from .errors import ModelFileError
 
 MAGIC = b"\x89FLGP\r\n\x1a"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _FIXED = struct.Struct("<HQQ")
 _DIGEST_BYTES = 32
 PREFIX_BYTES = len(MAGIC) + _FIXED.size + _DIGEST_BYTES
@@ -122,10 +122,15 @@ def _read_start(file: Any, path: Any, max_bytes: int) -> _Start:
     version, header_bytes, payload_bytes = _FIXED.unpack(fixed)
     if version > FORMAT_VERSION:
         raise ModelFileError(
-            f"{path} has format {version}, but this flgp reads formats up to {FORMAT_VERSION}. Upgrade flgp."
+            f"{path} has format {version}, but this flgp reads format {FORMAT_VERSION}. Upgrade flgp."
         )
     if version < 1:
         raise _damaged(path)
+    if version < FORMAT_VERSION:
+        raise ModelFileError(
+            f"{path} has format {version}, from before the first release, and this flgp reads format "
+            f"{FORMAT_VERSION}. Fit the model again and save it."
+        )
     if size > max_bytes:
         raise ModelFileError(
             f"{path} has {size:,} bytes, more than the limit of {max_bytes:,}. "

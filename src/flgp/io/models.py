@@ -13,7 +13,8 @@ import sklearn
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
-from . import container, registry
+from ..estimators import FLGPClassifier, FLGPRegressor, HeatKernelFeatures
+from . import container
 from .codec import Decoder, Encoder
 from .errors import ModelFileError
 
@@ -22,27 +23,23 @@ DEFAULT_MAX_BYTES = 16 * 2**30
 _WITNESSES, _TOLERANCE = 5, 1e-8
 # Larger labelled designs are left out, and with them the evidence at other hyperparameters.
 _MAX_EVIDENCE_BYTES = 64 * 2**20
-# scikit-learn's own, not part of the model.
-_NOT_STORED = ("_metadata_request",)
-
-
-class NotStored(list):
-    """Stands for the labelled data of a model whose file left them out."""
-
-    def _refuse(self) -> Any:
-        raise ModelFileError(
-            "This model was loaded from a file that left its labelled data out, because they were large. "
-            "Predictions are complete; fit again for the evidence at other hyperparameters."
-        )
-
-    def __iter__(self) -> Any:
-        return self._refuse()
-
-    def __getitem__(self, _: Any) -> Any:
-        return self._refuse()
-
-    def __len__(self) -> int:
-        return int(self._refuse())
+# What files call the estimators, and what they call the parts that are not public attributes.
+ESTIMATORS: dict[str, type] = {
+    "regressor": FLGPRegressor,
+    "classifier": FLGPClassifier,
+    "features": HeatKernelFeatures,
+}
+_SECTIONS = {
+    "process": "_process_",
+    "roles of columns": "_roles_",
+    "covariates": "_linear_",
+    "levels": "_group_levels_",
+    "known values": "_known_",
+    "intrinsic dimension": "_dimension_",
+    "one target": "_flat_",
+    "examples": "_examples_",
+    "number of features": "_n_features_out",
+}
 
 
 def save(model: Any, path: str | os.PathLike) -> None:
@@ -73,42 +70,46 @@ def save(model: Any, path: str | os.PathLike) -> None:
     True
     """
     table, estimator = _parts(model)
-    if type(estimator) not in registry.ESTIMATORS:
-        known = ", ".join(kind.__name__ for kind in registry.ESTIMATORS)
+    name = next((name for name, kind in ESTIMATORS.items() if kind is type(estimator)), None)
+    if name is None:
+        known = ", ".join(kind.__name__ for kind in ESTIMATORS.values())
         raise ModelFileError(
             f"flgp.save stores {known}, not {type(estimator).__name__}. Use joblib for other objects."
         )
     check_is_fitted(estimator)
     encoder = Encoder()
-    parameters = estimator.get_params(deep=False)
-    learned = {
-        name: value
-        for name, value in vars(estimator).items()
-        if name not in parameters and name not in _NOT_STORED
-    }
-    heads, labels = learned.pop("_heads_", None), learned.pop("_labels_", None)
+    learned = {name: value for name, value in vars(estimator).items() if _is_learned(name)}
     header = {
-        "class": type(estimator).__name__,
-        "parameters": encoder.entries(parameters),
+        "model": name,
+        "parameters": encoder.entries(estimator.get_params(deep=False)),
+        **{
+            section: encoder.encode(vars(estimator)[attribute])
+            for section, attribute in _SECTIONS.items()
+            if attribute in vars(estimator)
+        },
         "learned": encoder.entries(learned),
         "table": None if table is None else encoder.encode(table),
         "versions": _versions(),
     }
-    points = np.asarray(estimator.anchors_[:_WITNESSES])
+    points = estimator._examples_[:_WITNESSES]
     header["witness"] = encoder.encode([points, *_predictions(estimator, points)])
-    header["heads"] = None if heads is None else _unless_large(encoder, heads)
-    header["labels"] = None if labels is None else _unless_large(encoder, labels)
+    header["labels"] = _unless_large(encoder, getattr(estimator, "_labels_", None))
     container.write(path, header, encoder.arrays)
 
 
+def _is_learned(name: str) -> bool:
+    """Public learned attributes: their names are part of the interface, so that files may use them."""
+    return name.endswith("_") and not name.startswith("_")
+
+
 def _unless_large(encoder: Encoder, value: Any) -> Any:
-    """Labelled data, which predictions can do without, if they are not large."""
+    """Labelled data, which predictions can do without, if they are not large; otherwise None."""
     count = len(encoder.arrays)
     encoded = encoder.encode(value)
     if sum(values.nbytes for values in encoder.arrays[count:]) <= _MAX_EVIDENCE_BYTES:
         return encoded
     del encoder.arrays[count:]
-    return "not stored"
+    return None
 
 
 def load(path: str | os.PathLike, *, max_bytes: int = DEFAULT_MAX_BYTES) -> Any:
@@ -166,7 +167,7 @@ def describe(path: str | os.PathLike, *, max_bytes: int = DEFAULT_MAX_BYTES) -> 
     """
     header = container.read_header(path, max_bytes)
     return {
-        "class": str(header.get("class")),
+        "class": getattr(ESTIMATORS.get(header.get("model", "")), "__name__", "unknown"),
         "format": container.FORMAT_VERSION,
         "versions": header.get("versions", {}),
         "bytes": os.path.getsize(path),
@@ -175,27 +176,26 @@ def describe(path: str | os.PathLike, *, max_bytes: int = DEFAULT_MAX_BYTES) -> 
 
 
 def _model(header: dict[str, Any], decoder: Decoder, path: Any) -> Any:
-    name = header["class"]
-    kinds = {kind.__name__: kind for kind in registry.ESTIMATORS}
-    if name not in kinds:
+    name = header["model"]
+    if name not in ESTIMATORS:
         raise ModelFileError(
-            f"{path} holds a {name!r}, a class that flgp {_versions()['flgp']} does not know. Upgrade flgp."
+            f"{path} holds a {name!r}, a model that flgp {_versions()['flgp']} does not know. Upgrade flgp."
         )
-    kind = kinds[name]
+    kind = ESTIMATORS[name]
     estimator = kind(**decoder.entries(header["parameters"]))
     parameters = estimator.get_params(deep=False)
     for attribute, value in decoder.entries(header["learned"]).items():
-        if attribute in parameters or attribute.startswith("__") or hasattr(kind, attribute):
+        if attribute in parameters or not _is_learned(attribute) or hasattr(kind, attribute):
             raise ValueError(f"{attribute!r} is not a learned attribute")
         setattr(estimator, attribute, value)
-    if header["heads"] is not None:
-        stored = header["heads"] != "not stored"
-        estimator._heads_ = decoder.decode(header["heads"]) if stored else NotStored()
-    if header.get("labels") not in (None, "not stored"):  # the first files had none
+    for section, attribute in _SECTIONS.items():
+        if section in header:
+            setattr(estimator, attribute, decoder.decode(header[section]))
+    if header["labels"] is not None:
         estimator._labels_ = decoder.decode(header["labels"])
     check_is_fitted(estimator)
-    if estimator.anchors_.shape[1:] != (estimator.n_features_in_,) or estimator.eigenvalues_.ndim != 1:
-        raise ValueError("anchors_ and n_features_in_ do not belong together")
+    if estimator._examples_.shape[1:] != (estimator.n_features_in_,) or estimator.eigenvalues_.ndim != 1:
+        raise ValueError("the examples and n_features_in_ do not belong together")
     _check_witness(estimator, decoder.decode(header["witness"]), path)
     if header["table"] is None:
         return estimator
@@ -212,7 +212,7 @@ def _predictions(estimator: Any, points: Array) -> list[Array]:
     estimator = copy.copy(estimator)
     vars(estimator).pop("feature_names_in_", None)  # the points have none
     if hasattr(estimator, "transform"):
-        return [np.asarray(estimator._prior_weights()), estimator.covariance(points)]
+        return [estimator.covariance(points)]
     latent = list(estimator.latent_mean_and_variance(points))
     if hasattr(estimator, "predict_proba"):
         return [*latent, estimator.predict_proba(points)]

@@ -32,6 +32,9 @@ __all__ = [
     "get_likelihood",
 ]
 
+# What a latent function's labels may follow: one latent value for each, or one for each class.
+AnyLikelihood = Likelihood | Categorical
+
 _BY_NAME: dict[str, Callable[[], Likelihood]] = {
     "gaussian": Gaussian,
     "bernoulli": Bernoulli,

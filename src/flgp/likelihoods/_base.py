@@ -10,8 +10,8 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 
 from .._typing import Array
-from ._observations import ARGUMENTS, LARGEST, SMALLEST, Observations, refuse, rows_in_words
 from ._tilted import Tilted, tilted_expectations, tilted_moments
+from .observations import ARGUMENTS, LARGEST, SMALLEST, Observations, refuse, rows_in_words
 
 __all__ = [
     "Derivatives",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._typing import Array
-from ._observations import SMALLEST
+from .observations import SMALLEST
 
 
 def weighted_mean(values: Array, weight: Array) -> float:

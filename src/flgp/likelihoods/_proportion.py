@@ -7,7 +7,7 @@ from scipy.special import expit, logit
 
 from .._typing import Array
 from ._base import Likelihood, Observations
-from ._logistic import logistic_gaussian_integral
+from .logistic import logistic_gaussian_integral
 
 
 class Proportion(Likelihood):

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .._typing import Array, IntArray
-from ._observations import Observations
 from ._panels import adaptive_panels, sum_by_row
+from .observations import Observations
 
 if TYPE_CHECKING:
     from ._base import Likelihood

@@ -8,13 +8,15 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy.special import log_expit, log_ndtr, ndtr, ndtri
 
+from .._stored import stored
 from .._typing import Array
 from ._base import Derivatives, Observations, Tilted, refuse
-from ._logistic import logistic_tilted, logit_derivatives
 from ._probit import probit_derivatives, probit_tilted
 from ._proportion import Proportion
+from .logistic import logistic_tilted, logit_derivatives
 
 
+@stored("Bernoulli likelihood")
 @dataclass(frozen=True)
 class Bernoulli(Proportion):
     """P(y = 1 | f) = l(f), y in {0, 1}.

@@ -8,16 +8,18 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import betainc, betaln
 
+from .._stored import stored
 from .._typing import Array
 from ._base import Derivatives, Likelihood, Observations, refuse
-from ._logistic import logistic_tilted, logit_derivatives, logit_kernel
-from ._observations import refuse_fractions
 from ._proportion import Proportion
+from .logistic import logistic_tilted, logit_derivatives, logit_kernel
+from .observations import refuse_fractions
 
 # NumPy draws 64-bit counts.
 _MOST_TRIALS = 1e18
 
 
+@stored("binomial likelihood")
 @dataclass(frozen=True)
 class Binomial(Proportion):
     """y | f ~ Binomial(trials, σ(f)), with σ the logistic function. Predictions are for one trial.

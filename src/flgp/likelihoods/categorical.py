@@ -9,10 +9,12 @@ import numpy as np
 from scipy.special import log_softmax, ndtri, softmax
 from scipy.stats import qmc
 
+from .._stored import stored
 from .._typing import Array, IntArray
 from ._base import Observations, refuse
 
 
+@stored("categorical likelihood")
 @dataclass(frozen=True)
 class Categorical:
     """P(y = c | f) = exp(f_c) / Σ_b exp(f_b), y in {0, .., n_classes - 1}, f of shape (m, n_classes).
@@ -35,6 +37,11 @@ class Categorical:
 
     name: ClassVar[str] = "categorical"
     parameter_names: ClassVar[tuple[str, ...]] = ()
+    free_parameters: ClassVar[tuple[str, ...]] = ()
+
+    def with_parameters(self) -> Categorical:
+        """The same: it has no parameters."""
+        return self
 
     def __post_init__(self) -> None:
         if self.n_classes != int(self.n_classes) or self.n_classes < 2:

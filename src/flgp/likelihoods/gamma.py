@@ -8,11 +8,13 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import digamma, gammainc, gammaln
 
+from .._stored import stored
 from .._typing import Array
 from ._base import Derivatives, Observations, ParameterDerivatives, refuse
 from ._log_link import LogLink, safe_exp, safe_expm1
 
 
+@stored("gamma likelihood")
 @dataclass(frozen=True)
 class Gamma(LogLink):
     """Gamma with mean μ = exposure · e^f and variance μ²/shape. Predictions are for unit exposure.
@@ -89,6 +91,7 @@ class Gamma(LogLink):
         return np.zeros_like(expected)
 
 
+@stored("exponential likelihood")
 @dataclass(frozen=True)
 class Exponential(Gamma):
     """Exponential with mean exposure · e^f: the gamma likelihood of shape 1, with nothing to learn.

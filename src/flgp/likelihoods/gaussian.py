@@ -8,11 +8,13 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import ndtr
 
+from .._stored import stored
 from .._typing import Array
 from ._base import Derivatives, Likelihood, Observations, ParameterDerivatives, Tilted
 from ._moments import positive_spread, weighted_mean
 
 
+@stored("Gaussian likelihood")
 @dataclass(frozen=True)
 class Gaussian(Likelihood):
     """y | f ~ N(f, noise_variance · noise_scale).

@@ -8,14 +8,16 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import betainc, betaln, digamma, expit, log_expit
 
+from .._stored import stored
 from .._typing import Array
 from ._base import Derivatives, Observations, ParameterDerivatives
 from ._log_link import LogLink, safe_exp
-from ._logistic import logit_derivatives, logit_kernel
-from ._observations import refuse_fractions
+from .logistic import logit_derivatives, logit_kernel
+from .observations import refuse_fractions
 from .poisson import draw_counts
 
 
+@stored("negative binomial likelihood")
 @dataclass(frozen=True)
 class NegativeBinomial(LogLink):
     """Counts with mean μ = exposure · e^f and variance μ + dispersion · μ²; log-concave in f.

@@ -8,10 +8,11 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import gammaincc, gammaln
 
+from .._stored import stored
 from .._typing import Array
 from ._base import Derivatives, Observations
 from ._log_link import LogLink, safe_exp, safe_expm1
-from ._observations import refuse_fractions
+from .observations import refuse_fractions
 
 # NumPy draws 64-bit counts.
 _LARGEST_RATE = 1e18
@@ -29,6 +30,7 @@ def _top(y: Array) -> Array:
     return np.where(y > 100.0, series, y * np.log(y) - y - gammaln(y + 1.0))
 
 
+@stored("Poisson likelihood")
 @dataclass(frozen=True)
 class Poisson(LogLink):
     """y | f ~ Poisson(exposure · e^f). Predictions are for unit exposure.

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import gammaln, stdtr
 
+from .._stored import stored
 from .._typing import Array
 from ._base import Derivatives, Likelihood, Observations, ParameterDerivatives
 from ._moments import positive_spread, weighted_median
@@ -16,6 +17,7 @@ from ._moments import positive_spread, weighted_median
 _NORMAL_MAD = 0.6744897501960817
 
 
+@stored("Student-t likelihood")
 @dataclass(frozen=True)
 class StudentT(Likelihood):
     """y = f + scale · √noise_scale · t, with t from Student's distribution.

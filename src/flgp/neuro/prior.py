@@ -8,18 +8,11 @@ import numpy as np
 from scipy import sparse
 
 from .._typing import Array, IntArray
-from ..blocks import map_rows
-from ..estimators._base import HeatKernelEstimator
+from ..estimators import FLGPRegressor, prior_features
+from ..rows.blocks import map_rows
 
 
-def prior_features(model: HeatKernelEstimator, X: Array) -> Array:
-    """D^(1/2) φ(x), shape (b, M): their inner products are the prior covariance C_t."""
-    feature_map = model.feature_map_
-    rows = feature_map.rows(X)
-    return rows.closeness[:, None] * feature_map.features(rows) * np.sqrt(model._prior_weights())
-
-
-def prior_correlation(model: HeatKernelEstimator, X: Array, seed: Array) -> Array:
+def prior_correlation(model: FLGPRegressor, X: Array, seed: Array) -> Array:
     """Prior correlation of f between the points X (n, p) and one point (p,), shape (n,)."""
     here = prior_features(model, np.asarray(seed, dtype=float)[None])[0]
 
@@ -28,10 +21,10 @@ def prior_correlation(model: HeatKernelEstimator, X: Array, seed: Array) -> Arra
         norms = np.linalg.norm(features, axis=1) * np.linalg.norm(here)
         return np.clip(features @ here / np.where(norms > 0, norms, np.inf), -1.0, 1.0)
 
-    return map_rows(X, correlation, 1)
+    return map_rows(X, correlation)
 
 
-def region_correlation(model: HeatKernelEstimator, X: Array, region: IntArray, n_regions: int) -> Array:
+def region_correlation(model: FLGPRegressor, X: Array, region: IntArray, n_regions: int) -> Array:
     """Prior correlation between the means of f over regions.
 
     Parameters

@@ -10,6 +10,7 @@ from sklearn.base import is_classifier
 
 from .. import views
 from .._typing import Array, IntArray
+from ..estimators import prior_variances
 
 # The covariance from a clicked point is computed in the page from this share of the prior variance, or from
 # as many eigenfunctions as fit into so many bytes.
@@ -31,7 +32,8 @@ def viewer_data(
     target : name of what is predicted
     """
     prediction, uncertainty = views.prediction_and_uncertainty(model, X)
-    known = model.feature_map_.rows(X)
+    places = model._inputs(X).places
+    known = model.basis_.rows(places)
     lift, share = scaled_lift(model)
     classes = is_classifier(model)
     return {
@@ -47,7 +49,7 @@ def viewer_data(
         "label": None if label is None else packed(label, np.float32),
         "row": packed(rows, np.uint32),
         "neighbor": packed(known.index, np.uint32 if len(lift) > 65_535 else np.uint16),
-        "z": packed(known.closeness[:, None] * known.z, np.float32),
+        "z": packed(places.closeness[:, None] * known.z, np.float32),
         "lift": packed(lift, np.float32),
         "names": {
             "prediction": f"prediction of {target}",
@@ -61,7 +63,8 @@ def viewer_data(
 
 def scaled_lift(model: Any) -> tuple[Array, float]:
     """B D^(1/2) of the eigenfunctions that carry the prior variance, (s, M), and the share they carry."""
-    lift, d = model.feature_map_.spectrum.lift, np.asarray(model._prior_weights())
+    d = prior_variances(model)
+    lift = model.basis_.at_nodes(np.eye(len(d)))
     order = np.argsort(-d, kind="stable")
     carried = np.cumsum(d[order]) / d.sum()
     count = int(np.searchsorted(carried, _KEPT_SHARE)) + 1

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import views
 from .._typing import Array, BoolArray, IntArray
-from ..estimators._validation import is_missing_label
+from ..rows.labels import is_missing_label
 from .charts import Chart, spread
 from .content import viewer_data
 from .facts import facts, footer, tables
@@ -182,13 +182,11 @@ def _residuals(model: Any, X: Array, number: Array, caution: str, sizes: dict[st
 
 def _fitted_on(model: Any, label: Array) -> bool:
     """Whether these labels (numbers, or codes of classes) are those of the fit."""
-    try:
-        told = model._heads_[0].task.obs.y
-    except (AttributeError, ValueError):
+    known = getattr(model, "_labels_", None)
+    if known is None:
         return False
-    if is_classifier(model) and len(model._heads_) == len(model.classes_):
-        label = label == 0
-    return np.array_equal(np.sort(told), np.sort(label.astype(float)))
+    told = np.searchsorted(model.classes_, known.y) if is_classifier(model) else np.ravel(known.y)
+    return np.array_equal(np.sort(told.astype(float)), np.sort(label.astype(float)))
 
 
 def _card(title: str, chart: Chart, text: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._stored import stored
 from .._typing import Array
 from .errors import TableError
 
@@ -16,6 +17,7 @@ SCALINGS = ("standard", "range", "none")
 _MAX_CATEGORIES = 50
 
 
+@stored("column of a table")
 @dataclass(frozen=True)
 class Column:
     """One column of the table: a number (x - center)/scale, or an indicator for each category."""
@@ -26,6 +28,7 @@ class Column:
     scale: float
 
 
+@stored("columns of a table")
 @dataclass(frozen=True)
 class Schema:
     """The features of a table and its target."""

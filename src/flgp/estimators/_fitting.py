@@ -1,0 +1,296 @@
+"""From rows and labels to a fitted process: the one fit of all estimators with latent functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from .._progress import stage
+from .._threads import blas_for
+from .._typing import Array, RowLike
+from ..geometry.base import Eigenbasis, FittedGeometry
+from ..geometry.graph import FittedGraph
+from ..geometry.intrinsic_dimension import estimate_intrinsic_dimension
+from ..kernels import get_kernel
+from ..likelihoods import Gaussian
+from ..priors import time_prior
+from ..process.draws_field import ChainSettings
+from ..process.evidence import KnownValues, Target
+from ..process.integration import hyperparameter_posterior, integrate_model
+from ..process.learning import LearnedFunction, LearnedModel, Settings, learn, learn_on
+from ..process.local_search import LocalOptions, keep_local, learn_local
+from ..process.posterior import make_process
+from ..rows.blocks import map_rows, take_rows
+from ..rows.columns import select
+from ..rows.sources import is_distributed, is_streamed
+from ..terms import AMPLITUDE, TIME, Groups, Inputs, Linear, Manifold, Terms
+from ..terms.base import View
+from ..terms.local.term import LENGTH_SCALE, VARIANCE
+from ._model import _Locator, locate
+from .labels import Labels
+
+if TYPE_CHECKING:
+    from ._latent import LatentModel
+
+# Rows that an unknown intrinsic dimension is estimated from, and that the terms' shares are.
+_DIMENSION_ROWS, _SHARE_ROWS = 20_000, 2_000
+# Coordinates of labelled points that a model keeps for `update`, about 400 MB.
+_KEPT_NUMBERS = 50_000_000
+# With fewer labels than this there is nothing to tell two ranges apart by.
+_FEWEST = 20
+# Learned attributes that a new posterior does not always set, or that it leaves out of date.
+_DATED = ("transduction_", "chains_", "hyperparameter_posterior_")
+
+
+def fit_model(model: LatentModel, rows: RowLike, labels: Labels, targets: Sequence[Target]) -> FittedGeometry:
+    """Geometry, basis, hyperparameters, posterior. Returns the geometry, the fitted rows still at hand."""
+    _check_all_given(model, targets)
+    geometry = model._fit_geometry(rows)
+    labels = replace(labels, in_memory=geometry.fitted_places() is not None or not is_streamed(rows))
+    labels = replace(labels, in_memory=labels.in_memory and not is_distributed(rows))
+    model._linear_ = _linear_term(model, geometry, rows)
+    model._dimension_ = _dimension(model, rows)
+    inputs = _labeled_inputs(model, geometry, labels)
+    count = model.n_eigenpairs
+    settings = _settings(model, geometry.n_eigenpairs(len(labels)) if isinstance(count, str) else int(count))
+    with stage(f"spectrum and evidence for {len(labels):,} labels"):
+        learned = learn(geometry, inputs, targets, settings)
+    _finish(model, geometry, learned, inputs, labels, settings)
+    model.term_shares_ = _term_shares(model, rows)
+    return geometry
+
+
+def update_model(model: LatentModel, labels: Labels, targets: Sequence[Target]) -> None:
+    """The posterior for other labels; geometry, bandwidth and basis stay."""
+    for name in _DATED:
+        model.__dict__.pop(name, None)
+    geometry, basis = model.geometry_, model.basis_
+    inputs = _labeled_inputs(model, geometry, labels)
+    settings = _settings(model, len(basis.eigenvalues))
+    with stage(f"evidence for {len(labels):,} labels"):
+        learned = learn_on(basis, inputs, targets, settings)
+    _finish(model, geometry, learned, inputs, labels, settings)
+
+
+def transduce(
+    model: LatentModel, geometry: FittedGeometry, rows: RowLike, point: Callable[[Sequence[View]], Array]
+) -> None:
+    """Predictions of the fitted rows, from their places if these are still at hand."""
+    if is_distributed(rows) or (is_streamed(rows) and geometry.fitted_places() is None):
+        return
+    process, locator = model._process_, _Locator(model)
+    with stage(f"transduction for {rows.shape[0]:,} points"):
+        blocks = geometry.fitted_places()
+        if blocks is None or model._needs_columns():
+            model.transduction_ = map_rows(rows, lambda X: point(process.at(locator.inputs(X))))
+        else:
+            parts = blocks.map(lambda places: [point(process.at(Inputs(None, places)))])
+            model.transduction_ = np.concatenate(parts.reduce(lambda part: part))
+
+
+def relearned(model: LatentModel) -> list[LearnedFunction]:
+    """The evidence of each latent function, made again from the labels that the model keeps."""
+    labels = model._kept_labels()
+    targets = model._targets(labels, model._known_)
+    inputs = _labeled_inputs(model, model.geometry_, labels)
+    learned = learn_on(model.basis_, inputs, targets, _settings(model, len(model.basis_.eigenvalues)))
+    if not model._process_.has_local:
+        return learned.functions
+    return _with_local(model, learned, inputs).functions
+
+
+def _finish(
+    model: LatentModel,
+    geometry: FittedGeometry,
+    learned: LearnedModel,
+    inputs: Inputs,
+    labels: Labels,
+    settings: Settings,
+) -> None:
+    """Local term, integration, posterior; and all learned attributes."""
+    with blas_for(settings.n_eigenpairs):
+        learned = _with_local(model, learned, inputs)
+        functions, integrated = learned.functions, []
+        if model.hyperparameters == "integrate":
+            with stage("integration over the hyperparameters"):
+                targets = [function.target for function in functions]
+                integrated = integrate_model(learned, geometry, inputs, targets, settings)
+            tables = [hyperparameter_posterior(integrated, i) for i in range(len(functions))]
+            model.hyperparameter_posterior_ = tables[0] if len(tables) == 1 else tables
+        chains = None
+        if model.inference == "gibbs":
+            chains = ChainSettings(int(model.n_chains), int(model.n_draws), int(model.n_warmup))
+        seed = int(check_random_state(model.random_state).randint(2**31)) if chains is not None else 0
+        with stage("posterior"):
+            model._process_, runs = make_process(learned, integrated, chains, seed)
+    if runs:
+        model.chains_ = runs[0] if len(runs) == 1 else runs
+    best = [function.best for function in functions]
+    model._known_ = [KnownValues(f.best.values, f.best.likelihood, f.evidence.local) for f in functions]
+    model.bandwidth_trace_ = learned.bandwidth_trace
+    model.diffusion_time_ = scalar_or_array([point.values.get(TIME, np.nan) for point in best])
+    model.amplitude_ = scalar_or_array([point.values.get(AMPLITUDE, 0.0) for point in best])
+    model.residual_length_scale_ = scalar_or_array([p.values.get(LENGTH_SCALE, np.nan) for p in best])
+    model.residual_variance_ = scalar_or_array([point.values.get(VARIANCE, 0.0) for point in best])
+    kernels = [None if f.evidence.local is None else f.evidence.local.kernel for f in functions]
+    model.residual_kernel_ = kernels[0] if len(kernels) == 1 else kernels
+    model.log_marginal_likelihood_value_ = float(sum(p.evaluation.log_evidence for p in best))
+    reports = [point.report for point in best]
+    model.optimizer_result_ = reports[0] if len(reports) == 1 else reports
+    model._labels_ = labels if labels.points.size <= _KEPT_NUMBERS else None
+    model._keep_geometry(geometry, learned.basis, learned.basis.part_of(inputs.places))
+
+
+def _settings(model: LatentModel, n_eigenpairs: int) -> Settings:
+    given = {TIME: model.diffusion_time, AMPLITUDE: model.amplitude}
+    return Settings(
+        n_eigenpairs=n_eigenpairs,
+        terms_on=_TermsOn(model),
+        fixed={name: float(value) for name, value in given.items() if value is not None},
+        inference="auto" if model.inference == "gibbs" else model.inference,
+    )
+
+
+class _TermsOn:
+    """The terms that a model asks for, on a basis."""
+
+    def __init__(self, model: LatentModel) -> None:
+        self.model = model
+
+    def __call__(self, basis: Eigenbasis, labels: Inputs) -> Terms:
+        model = self.model
+        parts: list[Any] = []
+        if model.amplitude != 0:
+            prior = time_prior(model.time_prior, basis.eigenvalues, model._dimension_, basis.time_unit)
+            parts.append(Manifold(basis, get_kernel(model.kernel, model.nu), prior))
+        if model._linear_ is not None:
+            parts.append(model._linear_.seen_by(labels))
+        columns = model._roles_.groups
+        for column in columns:
+            name = model._roles_.label(column) if len(columns) > 1 else ""
+            parts.append(Groups.seen_by(labels, column, name))
+        if not parts:
+            raise ValueError(
+                "amplitude=0 leaves the manifold out, and there is no other term. Set linear or groups."
+            )
+        return Terms(tuple(parts))
+
+
+def _linear_term(model: LatentModel, geometry: FittedGeometry, rows: RowLike) -> Linear | None:
+    """The covariates, standardised over the fitted rows, after some steps of a graph's walk if asked for."""
+    roles, steps = model._roles_, model.linear_steps
+    if roles.linear is None:
+        if steps:
+            raise ValueError(
+                f"linear_steps={steps} averages the columns of linear, but linear=None. Name them."
+            )
+        return None
+    if not steps:
+        return Linear.of(rows, roles.linear)
+    if not isinstance(geometry, FittedGraph):
+        raise ValueError(
+            f"linear_steps={steps} walks along a graph. Use geometry=Graph(adjacency), or linear_steps=0."
+        )
+    node = 0 if roles.geometry is None else int(roles.geometry[0])
+    X = np.asarray(rows[:], dtype=np.float64)
+    table = np.zeros((geometry.n_nodes, len(roles.linear)))
+    nodes = X[:, node].astype(np.intp)
+    absent = np.flatnonzero(np.bincount(nodes, minlength=geometry.n_nodes) == 0)
+    if len(absent):
+        raise ValueError(
+            f"linear_steps={steps} needs the covariates of every node, but {len(absent):,} nodes are not "
+            f"among the rows, the first {absent[0]}. Add them as unlabelled rows."
+        )
+    table[nodes] = X[:, roles.linear]
+    return Linear.of_nodes(geometry.walk(table, steps), roles.linear, node)
+
+
+def _labeled_inputs(model: LatentModel, geometry: FittedGeometry, labels: Labels) -> Inputs:
+    return locate(geometry, model._roles_, labels.points, _asks_for_local(model, geometry, labels))
+
+
+def _asks_for_local(model: LatentModel, geometry: FittedGeometry, labels: Labels) -> bool:
+    if model.residual == "local":
+        return True
+    # A file that is small enough is as good as memory: joblib hands arrays on as such files.
+    wanted = model.residual == "auto" and labels.in_memory and model.hyperparameters != "fixed"
+    roles = model._roles_
+    return wanted and (
+        roles.local is not None or geometry.coordinates(roles.geometry_of(labels.points[:1])) is not None
+    )
+
+
+def _with_local(model: LatentModel, learned: LearnedModel, inputs: Inputs) -> LearnedModel:
+    """The functions with a local term, where it is required or the evidence asks for it."""
+    if inputs.coordinates is None:
+        return learned
+    options = LocalOptions(model.residual_kernel, int(model.n_residual_neighbors), model.residual == "local")
+    features, points = learned.terms.features(inputs), inputs.coordinates
+    assert points is not None
+    functions = []
+    for function in learned.functions:
+        target = function.target
+        own = features[target.rows], points[target.rows], options
+        if not options.required and (
+            not isinstance(target.likelihood, Gaussian) or len(target.rows) < _FEWEST
+        ):
+            functions.append(function)
+        elif target.known is not None:
+            functions.append(keep_local(function, *own))
+        else:
+            functions.append(learn_local(function, *own) or function)
+    return replace(learned, functions=functions)
+
+
+def _dimension(model: LatentModel, rows: RowLike) -> float | None:
+    """The intrinsic dimension, where the prior of t asks for it."""
+    if model.time_prior != "paper" or model.intrinsic_dimension is not None:
+        return model.intrinsic_dimension
+    own = select(rows, model._roles_.geometry)
+    n = own.shape[0]
+    chosen = np.unique(np.linspace(0, n - 1, min(n, _DIMENSION_ROWS)).astype(int))
+    model.intrinsic_dimension_ = estimate_intrinsic_dimension(take_rows(own, chosen).astype(np.float64))
+    return model.intrinsic_dimension_
+
+
+def _term_shares(model: LatentModel, rows: RowLike) -> dict[str, float]:
+    """The share of each term in the variance of f over the fitted points (a sample of them)."""
+    process, n = model._process_, rows.shape[0]
+    if is_distributed(rows) or is_streamed(rows):  # one more pass over them would be too much to ask
+        X = model._labels_.points[:_SHARE_ROWS] if model._labels_ is not None else model._examples_
+    else:
+        X = take_rows(rows, np.unique(np.linspace(0, n - 1, min(n, _SHARE_ROWS)).astype(int)))
+    views = process.at(model._inputs(np.asarray(X, dtype=np.float64)))
+    total = np.zeros(len(process.names))
+    for function in process.functions:
+        parts = function.variations(views)  # a constant does not vary
+        total[1 : 1 + len(parts)] += parts / max(float(parts.sum()), 1e-300)
+    shares = total / max(float(total.sum()), 1e-300)
+    return dict(zip(process.names, shares.tolist(), strict=True))
+
+
+def _check_all_given(model: LatentModel, targets: Sequence[Target]) -> None:
+    """Refuse hyperparameters="fixed" while something is left to learn."""
+    if model.hyperparameters != "fixed":
+        return
+    given = {TIME: model.diffusion_time, AMPLITUDE: model.amplitude}
+    missing = [name for name, value in given.items() if value is None]
+    if model.base_kernel == "se" and model.bandwidth is None and model.geometry is None:
+        missing.append("bandwidth")
+    missing += ["linear_variance"] if model.linear is not None else []
+    missing += ["group_variance"] if model.groups is not None else []
+    missing += targets[0].likelihood.free_parameters
+    if missing:
+        raise ValueError(
+            f"hyperparameters='fixed', but {', '.join(missing)} has no value. Set it (the "
+            "likelihood's own parameters in an instance of the likelihood), or use 'optimize'."
+        )
+
+
+def scalar_or_array(values: Sequence[float]) -> Any:
+    """A number for one function, an array (k,) for several."""
+    return float(values[0]) if len(values) == 1 else np.array(values)

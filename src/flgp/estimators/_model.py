@@ -1,0 +1,287 @@
+"""What the three estimators share: parameters of the geometry, validation, what follows from a geometry."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._progress import verbosity
+from .._threads import thread_count, threads
+from .._typing import Array, IntArray, RowLike
+from ..geometry.base import Eigenbasis, FittedGeometry, Geometry
+from ..geometry.point_cloud import ANCHOR_RULES, PointCloud
+from ..kernels import KERNELS, SpectralKernel
+from ..process.process import Process
+from ..rows.blocks import map_rows, take_rows
+from ..rows.columns import select
+from ..rows.sources import as_source, is_distributed, is_streamed, refuse_overflow, stack_rows
+from ..terms import Inputs
+from .columns import ColumnRoles, choose_roles
+from .groups import encode_groups
+from .validation import check_choice, check_count, check_positive, check_seed
+
+BASE_KERNELS = ("lae", "se")
+ANCHOR_WEIGHTS = ("auto", "counts", "uniform")
+# Fitted rows that a model keeps, so that a file of it can be checked when it is read.
+_EXAMPLES = 20
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class HeatKernelModel:
+    """Parameters and validation; the fields are the keywords of every estimator."""
+
+    # Learned by `fit`.
+    n_features_in_: int = field(init=False)
+    geometry_: FittedGeometry = field(init=False)
+    basis_: Eigenbasis = field(init=False)
+    _process_: Process = field(init=False)
+    _roles_: ColumnRoles = field(init=False)
+    _group_levels_: dict[int, list[Any]] = field(init=False)
+
+    n_anchors: int | str = "auto"
+    n_neighbors: int = 3
+    n_eigenpairs: int | str = "auto"
+    anchors: str | Array = "kmeans"
+    anchor_weights: str = "auto"
+    n_anchor_sets: int | str = "auto"
+    base_kernel: str = "lae"
+    bandwidth: float | None = None
+    geometry: Geometry | None = None
+    geometry_columns: Any = None
+    kernel: str | SpectralKernel = "heat"
+    nu: float = 1.5
+    diffusion_time: float | None = None
+    amplitude: float | None = None
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
+
+    # -- validation ------------------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        check_count("n_anchors", self.n_anchors, auto=True)
+        check_count("n_neighbors", self.n_neighbors)
+        if isinstance(self.anchors, str):
+            check_choice("anchors", self.anchors, ANCHOR_RULES)
+        check_choice("anchor_weights", self.anchor_weights, ANCHOR_WEIGHTS)
+        check_count("n_anchor_sets", self.n_anchor_sets, auto=True)
+        check_choice("base_kernel", self.base_kernel, BASE_KERNELS)
+        check_count("n_eigenpairs", self.n_eigenpairs, auto=True)
+        if isinstance(self.kernel, str) or not hasattr(self.kernel, "log_density"):
+            check_choice("kernel", self.kernel, tuple(KERNELS))
+        if self.geometry is not None and not isinstance(self.geometry, Geometry):
+            raise ValueError(
+                f"geometry={self.geometry!r} is not a geometry. Use None for a point cloud, or an object "
+                "from flgp.geometry."
+            )
+        check_positive("bandwidth", self.bandwidth)
+        check_positive("nu", self.nu, optional=False)
+        check_positive("diffusion_time", self.diffusion_time)
+        check_positive("amplitude", self.amplitude, zero=True)
+        check_seed(self.random_state)
+        if self.n_jobs is not None:
+            check_count("n_jobs", self.n_jobs, minimum=-(2**31))
+            if self.n_jobs == 0:
+                raise ValueError("n_jobs=0 has no meaning. Use a positive number, or -1 for all cores.")
+
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        """The threads and messages that the user asks for."""
+        with threads(thread_count(self.n_jobs)), verbosity(self.verbose):
+            yield
+
+    @contextmanager
+    def _fitting(self) -> Iterator[None]:
+        """Learned attributes of an earlier fit go first; a failure leaves none behind."""
+        self._forget()
+        try:
+            with self._working():
+                yield
+        except BaseException:
+            self._forget()
+            raise
+
+    def _forget(self) -> None:
+        for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("__")]:
+            delattr(self, name)
+
+    def _validated(self, X: Any, reset: bool) -> Any:
+        """`X` as an array, or as a source that checks its rows whenever it reads some."""
+        source = as_source(X)
+        if source is not None:
+            validate_data(self, source.like, reset=reset, skip_check_array=True)
+            return source
+        groups = getattr(self, "groups", None)
+        if groups is not None:
+            X, levels = encode_groups(X, groups, None if reset else self._group_levels_)
+            if reset:
+                self._group_levels_ = levels
+        with np.errstate(invalid="ignore", over="ignore"):  # of sums that look for NaN and infinity
+            X = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], accept_sparse=False)
+        if reset:
+            refuse_overflow(X)
+        return X
+
+    def _with_unlabeled(self, X: Array, X_unlabeled: Any) -> RowLike:
+        """All rows, labelled and not."""
+        if X_unlabeled is None:
+            return X
+        more = self._validated(X_unlabeled, reset=False)
+        if not is_streamed(more) and not is_distributed(more):
+            refuse_overflow(more)
+        return stack_rows(X, more)
+
+    # -- the geometry ----------------------------------------------------------------------------------
+
+    def _geometry(self) -> Geometry:
+        """The geometry to fit: the given one, or a point cloud."""
+        if self.geometry is not None:
+            return self.geometry
+        return PointCloud(
+            self.n_anchors,
+            self.n_neighbors,
+            self.anchors,
+            self.anchor_weights,
+            self.n_anchor_sets,
+            self.base_kernel,
+            self.bandwidth,
+        )
+
+    def _choose_roles(self) -> None:
+        """Which columns serve what, once it is known which columns X has."""
+        self._roles_ = choose_roles(
+            self._geometry(),
+            self.n_features_in_,
+            getattr(self, "feature_names_in_", None),
+            geometry_columns=self.geometry_columns,
+            linear=getattr(self, "linear", None),
+            groups=getattr(self, "groups", None),
+            residual_columns=getattr(self, "residual_columns", None),
+        )
+
+    def _fit_geometry(self, rows: RowLike) -> FittedGeometry:
+        """The geometry of all rows (n, p)."""
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        first = np.arange(min(_EXAMPLES, rows.shape[0]))
+        self._examples_ = take_rows(rows, first).astype(np.float64, copy=False)
+        return self._geometry().fit(select(rows, self._roles_.geometry), rng)
+
+    def _keep_geometry(self, geometry: FittedGeometry, basis: Eigenbasis, labeled: IntArray | None) -> None:
+        """Set what is learned about the geometry, and warn about what a user should know.
+
+        `labeled` are the connected parts that the labels are on.
+        """
+        self.geometry_, self.basis_ = geometry.frozen(), basis
+        if hasattr(geometry, "anchors"):
+            self.anchors_ = geometry.anchors
+        self.eigenvalues_ = basis.eigenvalues
+        self.bandwidth_ = basis.bandwidth
+        self.n_graph_components_ = basis.n_parts
+        notes = []
+        if labeled is not None:
+            silent = basis.n_parts - len(np.unique(labeled))
+            if silent:
+                notes.append(
+                    f"{silent} of the {basis.n_parts} connected parts of the graph hold no label: "
+                    "predictions there are the prior's. Label a point in each, or raise n_neighbors"
+                )
+        if basis.n_capped:
+            notes.append(
+                f"{basis.n_capped} connected part(s) hold very few points; their prior variance was "
+                "limited. Remove stray points or raise n_neighbors if that is not wanted"
+            )
+        if notes:
+            warnings.warn("; ".join(notes) + ".", UserWarning, stacklevel=4)
+
+    # -- what follows from it --------------------------------------------------------------------------
+
+    def _inputs(self, X: Array) -> Inputs:
+        """Rows (b, p) as the terms see them."""
+        return _Locator(self).inputs(X)
+
+    def _answer(self, X: Any, function: Callable[..., Any], beside: Array | None = None) -> Any:
+        """`function` of the process's views of X, and of the values `beside` (n,) them, block by block."""
+        locator, process = _Locator(self), self._process_
+
+        def of_rows(block: Any, *own: Any) -> Any:
+            return function(process.at(locator.inputs(block)), *own)
+
+        with self._working():
+            return map_rows(X, of_rows, beside=beside)
+
+    def distance_to_anchors(self, X: Any) -> Array:
+        """Distance from the geometry, in units of the largest distance that fitted points show there.
+
+        For a point cloud, the distance to the nearest anchor. Up to 1 a point is as close as the fitted ones;
+        beyond about 3 predictions are the prior's.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        check_is_fitted(self)
+        geometry, roles = self.geometry_, self._roles_
+        with self._working():
+            return map_rows(
+                self._validated(X, reset=False), lambda block: geometry.distance(roles.geometry_of(block))
+            )
+
+    def covariance(self, X: Any, Y: Any = None, *, term: str | None = None) -> Array:
+        """Prior covariance of f between any points (without noise), averaged over the latent functions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        Y : array-like of shape (k, p), default X
+        term : str, optional
+            Of one term only: "constant", "manifold", "linear", "groups" or "local". None: of the whole f.
+
+        Returns
+        -------
+        array of shape (n, k)
+        """
+        check_is_fitted(self)
+        process: Process = self._process_
+        if term is not None:
+            check_choice("term", term, process.names)
+        with self._working():
+            views = process.at(self._inputs(self._validated(X, reset=False)))
+            others = None if Y is None else process.at(self._inputs(self._validated(Y, reset=False)))
+            return process.prior_covariance(views, others, term)
+
+
+class _Locator:
+    """Rows to inputs, as an object that can be sent to a worker without the whole estimator."""
+
+    def __init__(self, model: HeatKernelModel) -> None:
+        self.geometry, self.roles = model.geometry_, model._roles_
+        self.local = model._process_.has_local
+
+    def inputs(self, X: Array) -> Inputs:
+        """Rows (b, p) as the terms see them."""
+        return locate(self.geometry, self.roles, X, self.local)
+
+
+def locate(geometry: FittedGeometry, roles: ColumnRoles, X: Array, local: bool) -> Inputs:
+    """Rows (b, p) as the terms see them; `local`: with coordinates for a local term."""
+    own = roles.geometry_of(X)
+    coordinates = None
+    if local:
+        coordinates = geometry.coordinates(own) if roles.local is None else roles.local.of(X)
+        if coordinates is None:
+            raise ValueError(
+                "residual='local' measures distances, but this geometry has no coordinates. Name columns of "
+                "X in residual_columns, or use residual=None."
+            )
+    return Inputs(X, geometry.locate(own), coordinates)

@@ -1,0 +1,90 @@
+"""The labelled rows of a fit: what a later `update` adds to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._stored import stored
+from .._typing import Array, IntArray
+from ..rows.sources import local_labels
+
+
+@stored("labels")
+@dataclass(frozen=True)
+class Labels:
+    """Labelled points and what is known about each, m of them."""
+
+    points: Array  # (m, p)
+    y: Array  # (m,) classes, or (m, k) targets with NaN where one of several is missing
+    known: Mapping[str, Array | None]  # weight, exposure, ... (m,); None: 1 everywhere
+    row: IntArray  # (m,) numbers of the rows in the user's data, for messages
+    in_memory: bool = True  # whether the fit could hold all rows, so that a local term may be asked for
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def joined(self, more: Labels) -> Labels:
+        """These, then `more`."""
+        sizes = len(self), len(more)
+        known = {name: _joined((values, more.known[name]), sizes) for name, values in self.known.items()}
+        return Labels(
+            np.concatenate([self.points, more.points]),
+            _same_kind(self.y, more.y),
+            known,
+            np.concatenate([self.row, more.row]),
+            self.in_memory,
+        )
+
+    def take(self, rows: Any) -> Labels:
+        """The same for a subset of the rows."""
+        known = {name: None if values is None else values[rows] for name, values in self.known.items()}
+        return Labels(self.points[rows], self.y[rows], known, self.row[rows], self.in_memory)
+
+
+def _joined(parts: Sequence[Array | None], sizes: Sequence[int]) -> Array | None:
+    """Columns of which some may be left out, which means 1 everywhere."""
+    if all(part is None for part in parts):
+        return None
+    filled = [np.ones(size) if part is None else part for part, size in zip(parts, sizes, strict=True)]
+    return np.concatenate(filled)
+
+
+def _same_kind(old: Array, new: Array) -> Array:
+    """Old and new labels in one array, of the old ones' type where that loses nothing."""
+    if (old.dtype.kind in "US") != (new.dtype.kind in "US"):
+        raise ValueError(
+            f"The new labels are of type {new.dtype}, those of the fit of type {old.dtype}. "
+            "Give labels of the same kind."
+        )
+    if old.dtype.kind in "iub" and new.dtype.kind in "iubf":
+        same = new.astype(old.dtype)
+        if (same == new).all():
+            new = same
+    return np.concatenate([old, new])
+
+
+def checked_targets(y: Any, n: int) -> tuple[Array, bool]:
+    """Targets (n, k), with NaN where unlabelled, and whether y had no second axis."""
+    if y is None:
+        raise ValueError(
+            "FLGPRegressor requires y to be passed, but the target y is None. Mark unlabelled rows by NaN."
+        )
+    try:
+        targets = np.asarray(local_labels(y, None), dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError("y must be numbers, with NaN where a row is unlabelled.") from error
+    if targets.ndim not in (1, 2):
+        raise ValueError(f"y has shape {targets.shape}. Give (n,) or (n, k).")
+    one_column = targets.ndim == 1
+    targets = targets[:, None] if one_column else targets
+    if len(targets) != n:
+        raise ValueError(
+            f"y has {len(targets)} rows but X has {n}. y needs one target per row of X, NaN if unknown."
+        )
+    if np.isinf(targets).any():
+        raise ValueError("y contains infinity. Use NaN for unlabelled rows.")
+    return targets, one_column

@@ -1,0 +1,1 @@
+"""All experiments: the paper's tables, other software on the same data, and single measurements."""

@@ -1,0 +1,121 @@
+"""Do 90 % intervals of f hold f in 90 of 100 cases? Data simulated from the model itself on a spiral.
+
+Each function has a diffusion time of its own, log-uniform from 1/λ_M to 1/λ_1: from what the finest
+eigenfunction can show to what is nearly constant. `--time` fixes it instead. Prints a Markdown table: average
+coverage with the hyperparameters integrated out and optimised.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import FLGPRegressor, HeatKernelFeatures
+from ..._typing import Array
+from ...datasets import spiral
+from ...likelihoods import (
+    Bernoulli,
+    Binomial,
+    Exponential,
+    Gamma,
+    Gaussian,
+    NegativeBinomial,
+    Poisson,
+    StudentT,
+)
+from .catalogue import parser_for
+
+N, ANCHORS, EIGENPAIRS, LABELED = 400, 100, 30, 80
+GRAPH: dict[str, Any] = {
+    "n_anchors": ANCHORS,
+    "n_eigenpairs": EIGENPAIRS,
+    "random_state": 0,
+    "residual": None,
+    "n_jobs": 1,
+}
+# (true likelihood, what is fitted, standard deviation of f)
+CASES: dict[str, tuple[Any, Any, float]] = {
+    "gaussian": (Gaussian(noise_variance=0.25), Gaussian(), 1.0),
+    "bernoulli": (Bernoulli(), Bernoulli(), 2.0),
+    "probit": (Bernoulli(link="probit"), Bernoulli(link="probit"), 1.0),
+    "binomial": (Binomial(), Binomial(), 1.0),
+    "poisson": (Poisson(), Poisson(), 1.0),
+    "negative_binomial": (NegativeBinomial(dispersion=0.5), NegativeBinomial(), 1.0),
+    "gamma": (Gamma(shape=2.0), Gamma(), 1.0),
+    "exponential": (Exponential(), Exponential(), 1.0),
+    "student_t": (StudentT(scale=0.5), StudentT(), 1.0),
+}
+TRIALS = 5
+
+
+def simulated(
+    name: str, replicates: int, fixed_time: float | None = None, seed: int = 0
+) -> tuple[Array, Array, Array]:
+    """Points, functions drawn from the prior (n, replicates), labels of the first rows (m, replicates)."""
+    truth, _, spread = CASES[name]
+    X = spiral(N, random_state=seed).X
+    X = X[np.random.default_rng(seed).permutation(N)]
+    model = HeatKernelFeatures(n_anchors=ANCHORS, n_eigenpairs=EIGENPAIRS, random_state=0, n_jobs=1).fit(X)
+    features, eigenvalues = model.basis_.features(model.geometry_.locate(X)), model.eigenvalues_
+    rng = np.random.default_rng(seed + 1)
+    slowest, finest = np.log(1 / eigenvalues[1]), np.log(1 / eigenvalues[-1])
+    times = np.exp(rng.uniform(finest, slowest, replicates))
+    if fixed_time is not None:
+        times[:] = fixed_time
+    weights = np.exp(-np.outer(eigenvalues, times))  # (M, replicates)
+    draws = np.sqrt(weights / weights.sum(axis=0)) * rng.standard_normal(weights.shape)
+    f = spread * features @ draws
+    if name == "binomial":
+        y = rng.binomial(TRIALS, truth.conditional_mean(f[:LABELED])).astype(float)
+    else:
+        y = truth.sample(f[:LABELED], rng)
+    return X, f, y
+
+
+def coverage(
+    name: str, replicates: int, fixed_time: float | None = None, **options: Any
+) -> tuple[float, float, float]:
+    """Average share of points whose f lies in its 90 % interval, its standard error, and seconds a fit."""
+    X, functions, labels = simulated(name, replicates, fixed_time)
+    shares, start = [], time.perf_counter()
+    for f, y in zip(functions.T, labels.T, strict=True):
+        target = np.concatenate([y, np.full(N - LABELED, np.nan)])
+        known = {"trials": np.full(N, float(TRIALS))} if name == "binomial" else {}
+        model = FLGPRegressor(likelihood=CASES[name][1], mean="zero", **GRAPH, **options)
+        ends = model.fit(X, target, **known).latent_interval(X, 0.9)
+        shares.append(np.mean((ends[:, 0] <= f) & (f <= ends[:, 1])))
+    seconds = (time.perf_counter() - start) / replicates
+    return float(np.mean(shares)), float(np.std(shares) / np.sqrt(replicates)), seconds
+
+
+def parser() -> ArgumentParser:
+    """The options of the command."""
+    options = parser_for("coverage", __doc__)
+    options.add_argument("--replicates", type=int, default=50)
+    options.add_argument("--inference", nargs="+", default=["auto"], help="some of auto, laplace, ep")
+    options.add_argument("--time", type=float, default=None)
+    options.add_argument("--likelihood", nargs="+", choices=list(CASES), default=list(CASES))
+    return options
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure and print."""
+    options = parser().parse_args(argv)
+    print("| likelihood | inference | integrate | optimize | seconds per fit |\n|" + " --- |" * 5)
+    for name in options.likelihood:
+        for inference in options.inference:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                (whole, error, seconds), (best, _, _) = (
+                    coverage(
+                        name, options.replicates, options.time, inference=inference, hyperparameters=choice
+                    )
+                    for choice in ("integrate", "optimize")
+                )
+            row = f"| {name} | {inference} | {100 * whole:.1f} ± {100 * error:.1f} % | {100 * best:.1f} % "
+            print(row + f"| {seconds:.2f} |", flush=True)

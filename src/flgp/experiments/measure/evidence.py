@@ -1,0 +1,60 @@
+"""One evaluation of the Gaussian evidence with its gradient, in units of an M×M Cholesky factorisation."""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser
+from collections.abc import Callable, Sequence
+from statistics import median
+
+import numpy as np
+from scipy.linalg import cholesky
+
+from ...inference.gaussian import GaussianInference
+from ...likelihoods import Gaussian, Observations
+from .catalogue import parser_for
+
+
+def timed(function: Callable[[], object]) -> float:
+    """Seconds that a call takes."""
+    started = time.perf_counter()
+    function()
+    return time.perf_counter() - started
+
+
+def evidence_seconds(m: int, M: int, repeats: int = 7) -> tuple[float, float]:
+    """Median seconds of the evidence with its gradient, and of the factorisation."""
+    rng = np.random.default_rng(0)
+    square = rng.standard_normal((M, M))
+    matrix = square @ square.T + M * np.eye(M)
+    eigenvalues = np.linspace(0.0, 0.5, M)
+    features = rng.standard_normal((m, M))
+    y = features @ (np.exp(-4.0 * eigenvalues) * rng.standard_normal(M)) + 0.1 * rng.standard_normal(m)
+    inference, d = GaussianInference(features, Observations.of(y)), np.exp(-4.0 * eigenvalues)
+    likelihood = Gaussian(noise_variance=0.01)
+    evaluation, factorisation = [], []
+    for _ in range(repeats):  # in turn
+        evaluation.append(timed(lambda: inference.evaluate(d, likelihood)))
+        factorisation.append(timed(lambda: cholesky(matrix, lower=True, check_finite=False)))
+    return median(evaluation), median(factorisation)
+
+
+def parser() -> ArgumentParser:
+    """The options of the command."""
+    options = parser_for("evidence", __doc__)
+    options.add_argument("--eigenpairs", type=int, default=1000)
+    options.add_argument("--labels", default="2000,20000", help="numbers of labels, separated by commas")
+    options.add_argument("--repeats", type=int, default=7)
+    return options
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure and print."""
+    options = parser().parse_args(argv)
+    M = options.eigenpairs
+    for m in map(int, options.labels.split(",")):
+        ours, unit = evidence_seconds(m, M, options.repeats)
+        print(
+            f"M={M} m={m:,}: evidence and gradient {1e3 * ours:.1f} ms, Cholesky {1e3 * unit:.1f} ms, "
+            f"ratio {ours / unit:.1f}"
+        )

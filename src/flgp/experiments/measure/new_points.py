@@ -1,0 +1,68 @@
+"""Six circles with 50 labels: errors at the fitted points without a label, and at 10,000 new points.
+
+`flgp bench circles` has the times, `flgp reproduce circles` the paper's table.
+"""
+
+from __future__ import annotations
+
+import warnings
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ... import FLGPClassifier
+from ...datasets import circles
+from ...metrics import error_rate, negative_log_likelihood
+from .catalogue import parser_for, whole
+
+
+class Errors(NamedTuple):
+    """Means over the seeds."""
+
+    error: float  # share of wrong classes at the fitted points
+    nll: float
+    new_error: float  # at the new points
+
+
+def new_points(n: int, base_kernel: str, seeds: int) -> Errors:
+    """Fit n points with 50 labels, once for each seed."""
+    rows = []
+    for seed in range(seeds):
+        data, new = circles(n, random_state=seed), circles(10_000, random_state=10_000 + seed)
+        labeled = np.random.default_rng(seed).choice(n, 50, replace=False)
+        y = np.full(n, -1)
+        y[labeled] = data.y[labeled]
+        rest = np.setdiff1d(np.arange(n), labeled)
+        model = FLGPClassifier(n_anchors=600, n_eigenpairs=100, base_kernel=base_kernel, random_state=seed)
+        p = model.fit(data.X, y).predict_proba(data.X[rest])
+        rows.append(
+            (
+                error_rate(data.y[rest], model.classes_[p.argmax(axis=1)]),
+                negative_log_likelihood(data.y[rest], p, classes=model.classes_),
+                error_rate(new.y, model.predict(new.X)),
+            )
+        )
+    return Errors(*np.mean(rows, axis=0).tolist())
+
+
+def parser() -> ArgumentParser:
+    """The options of the command."""
+    options = parser_for("new-points", __doc__)
+    options.add_argument("--n", type=whole, nargs="+", default=[3000, 9000, 900_000])
+    options.add_argument("--seeds", type=int, default=10)
+    return options
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure and print."""
+    options = parser().parse_args(argv)
+    print("| n | base kernel | error | NLL | error of new points |\n|" + " --- |" * 5)
+    for n in options.n:
+        for base_kernel in ("lae", "se"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                found = new_points(n, base_kernel, options.seeds)
+            shares = f"{100 * found.error:.2f} % | {found.nll:.3f} | {100 * found.new_error:.2f} %"
+            print(f"| {n:,} | {base_kernel} | {shares} |", flush=True)

@@ -1,0 +1,93 @@
+"""Six concentric circles: classes that only the manifold tells apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from ...datasets import CirclesData, circles
+from .classification import METRICS, error_table, measure
+from .experiment import Experiment, Options, Row, seeds, threads_for
+from .methods import DEFAULTS, MODELS, Setting, classifier, combinations
+from .published import CIRCLES
+from .tables import Table
+
+M_LABELS = 50
+# Methods whose memory or time is not linear in n stop here, as in the paper.
+_LARGEST = {"glgp": 10_000, "sparse-glgp": 10_000, "flgp-x": 10_000}
+
+
+@lru_cache(maxsize=2)
+def points(n: int, seed: int) -> CirclesData:
+    """The data of a repeat."""
+    return circles(n, random_state=seed)
+
+
+def setting(n: int, seed: int) -> Setting:
+    """The paper's numbers."""
+    return Setting(
+        s=600,
+        r=3,
+        M=100,
+        r_all=20 if n <= 3000 else 60,
+        r_sparse=max(n // 100, 3),
+        seed=seed,
+        threads=threads_for(n),
+    )
+
+
+class Circles(Experiment):
+    """Section 2 of the experiments."""
+
+    name = "circles"
+    summary = "six concentric circles, 50 labels: error, NLL and time of all methods"
+    keys = ("n", "method", "model", "repeat")
+    metrics = METRICS
+    methods = ("egp", "glgp", "glgp-star", "sparse-glgp", "flgp-x", "sr", "sk", "lr", "lk", DEFAULTS)
+    models = MODELS
+
+    def jobs(self, options: Options) -> list[Row]:
+        """One for each n, repeat, method and model."""
+        quick = ("egp", "glgp-star", "sr", "sk", "lr", "lk", DEFAULTS)
+        methods = self.chosen_methods(options)
+        if options.quick and options.methods is None:
+            methods = quick
+        return [
+            {"n": n, "method": method, "model": model, "repeat": repeat}
+            for n in options.sizes_or((3000, 9000, 900_000), (3000,))
+            for repeat in range(options.repeats_or(20, 2))
+            for method, model in combinations(methods, self.chosen_models(options))
+            if n <= _LARGEST.get(method, n)
+        ]
+
+    def run(self, job: Mapping[str, Any], options: Options) -> Row:
+        """Error, NLL, calibration and time of a method."""
+        n = job["n"]
+        place, labels, anchors, _ = seeds(options, n, job["repeat"])
+        data = points(n, place)
+        model = classifier(job["method"], job["model"], setting(n, anchors))
+        return measure(model, data.X, data.y, M_LABELS, labels)
+
+    def tables(self, rows: Sequence[Row], options: Options) -> list[Table]:
+        """One for each n."""
+        return error_table("circles", "Concentric circles", rows, CIRCLES, self.methods, 20)
+
+    def figures(self, rows: Sequence[Row], options: Options) -> Iterator[tuple[str, Any]]:
+        """The data, the covariance panels, error and time against n, calibration."""
+        from .draw import circles as draw
+        from .draw import classification
+
+        n = 3000 if options.quick else 9000
+        place, labels, anchors, _ = seeds(options, n, 0)
+        data = points(n, place)
+        yield "circles-data", draw.data_figure(data)
+        yield "circles-covariance", draw.covariance_figure(data, labels, setting(n, anchors), options.quick)
+        yield "circles-error-time", classification.error_and_time(rows)
+        yield (
+            "circles-reliability",
+            classification.reliability(data.X, data.y, M_LABELS, labels, setting(n, anchors)),
+        )
+
+
+EXPERIMENT = Circles()

@@ -1,0 +1,103 @@
+"""Error and time against n, calibration, and settings: for every experiment with classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from ...._typing import Array, IntArray
+from ....metrics import reliability_curve
+from ..classification import all_classes, some_labels
+from ..experiment import Row
+from ..methods import DEFAULTS, LABELS, MODELS, OURS, PAPER, Setting, classifier
+from ..tables import summarize
+from .style import BLACK, BLUE, COLUMN, GREEN, GREY, METHOD_COLORS, METHOD_MARKERS, ORANGE, PAGE, panels
+
+
+def error_and_time(rows: Sequence[Row]) -> Figure:
+    """Error (left) and seconds (right) against n, both models."""
+    figure, axes = panels(1, 2, PAGE, 2.8)
+    for method in LABELS:
+        models = [m for m in MODELS if any(row["method"] == method and row["model"] == m for row in rows)]
+        for model in models:
+            here = [row for row in rows if row["method"] == method and row["model"] == model]
+            sizes = sorted({row["n"] for row in here})
+            style: dict[str, Any] = {
+                "color": METHOD_COLORS[method],
+                "marker": METHOD_MARKERS[method],
+                "mec": BLACK if method == DEFAULTS else METHOD_COLORS[method],
+                "mew": 0.6 if method == DEFAULTS else 1.0,
+                "ls": "-" if model == OURS else ":",
+                "mfc": METHOD_COLORS[method] if model == OURS else "white",
+                # A single point has no line by which it would be seen below others.
+                "zorder": 3 if len(sizes) == 1 else 2,
+            }
+            for ax, metric in ((axes[0, 0], "error"), (axes[0, 1], "seconds")):
+                means = [summarize(here, metric, n=n).mean for n in sizes]  # type: ignore[union-attr]
+                label = LABELS[method] if model == models[-1] else None
+                ax.plot(sizes, means, label=label, **style)
+    for ax, name in ((axes[0, 0], "error, %"), (axes[0, 1], "seconds, fit and prediction")):
+        ax.set(xscale="log", xlabel="n, number of points", ylabel=name)
+    axes[0, 1].set_yscale("log")
+    axes[0, 0].set_ylim(bottom=0)
+    axes[0, 0].set_title("dotted: the paper's model; solid: ours")
+    handles, names = axes[0, 1].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside right center")
+    return figure
+
+
+def reliability(X: Array, y: IntArray, m: int, labels: int, setting: Setting) -> Figure:
+    """Stated confidence against how often it was right, for LKFLGP in both models and for the defaults."""
+    known, rest = some_labels(y, m, labels)
+    figure, axes = panels(1, 1, COLUMN, 3.0)
+    ax = axes[0, 0]
+    ax.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls="--", label="perfect")
+    shown = [
+        ("lk", PAPER, ORANGE, "o", "LKFLGP, paper's model"),
+        ("lk", OURS, BLUE, "s", "LKFLGP, ours"),
+        (DEFAULTS, OURS, GREEN, "D", LABELS[DEFAULTS]),
+    ]
+    for method, model, color, marker, name in shown:
+        fitted = classifier(method, model, setting).fit(X, known)
+        proba, classes = all_classes(y[rest], fitted.predict_proba(X[rest]), fitted.classes_)
+        curve = reliability_curve(y[rest], proba, classes=classes, n_bins=12)
+        enough = curve.count >= 20
+        ax.plot(curve.confidence[enough], curve.accuracy[enough], marker=marker, color=color, label=name)
+    low = 0.5 if len(set(y.tolist())) == 2 else 0.0
+    ax.set(xlabel="stated confidence", ylabel="share that was right", xlim=(low, 1.01), ylim=(low, 1.01))
+    ax.set_aspect("equal")
+    ax.legend(loc="lower right")
+    return figure
+
+
+def settings_figure(rows: Sequence[Row]) -> Figure:
+    """Error for each s, r, M; one panel for each number of labels."""
+    counts = sorted({row["m"] for row in rows})
+    settings = list(dict.fromkeys((row["s"], row["r"], row["M"]) for row in rows))
+    figure, axes = panels(1, len(counts), PAGE, 2.8, sharey=True)
+    for ax, m in zip(axes[0], counts, strict=True):
+        for method in LABELS:
+            for model in MODELS:
+                points = [
+                    (i, found.mean)
+                    for i, (s, r, M) in enumerate(settings)
+                    if (found := summarize(rows, "error", s=s, r=r, M=M, m=m, method=method, model=model))
+                ]
+                if points:
+                    x, error = zip(*points, strict=True)
+                    ax.plot(
+                        x,
+                        error,
+                        ls="",
+                        color=METHOD_COLORS[method],
+                        marker=METHOD_MARKERS[method],
+                        mfc=METHOD_COLORS[method] if model == OURS else "white",
+                        label=f"{LABELS[method]}, {model}",
+                    )
+        names = [f"s={s}\nr={r}\nM={M}" for s, r, M in settings]
+        ax.set(title=f"m = {m}", xticks=range(len(settings)), xticklabels=names, ylim=(0, None))
+    axes[0, 0].set_ylabel("error, %")
+    axes[0, -1].legend()
+    return figure

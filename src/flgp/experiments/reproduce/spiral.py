@@ -1,0 +1,95 @@
+"""The spiral of Figure 1: a function that is smooth along the curve and not across its turns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ...datasets import spiral
+from .experiment import Experiment, Options, Row, seeds, threads_for
+from .methods import DEFAULTS, LABELS, MODELS, OURS, PAPER, Setting, combinations, regressor
+from .published import SPIRAL
+from .regression import METRICS, measure
+from .tables import Table, cell, number, summarize
+
+M_LABELS = 200
+
+
+class Spiral(Experiment):
+    """Section 1 of the experiments."""
+
+    name = "spiral"
+    summary = "regression on the spiral of Figure 1, with its four panels"
+    keys = ("n", "method", "model", "repeat")
+    metrics = METRICS
+    methods = ("egp", "glgp-star", "sr", "sk", "lr", "lk", DEFAULTS)
+    models = MODELS
+
+    def jobs(self, options: Options) -> list[Row]:
+        """One for each n, repeat, method and model."""
+        return [
+            {"n": n, "method": method, "model": model, "repeat": repeat}
+            for n in options.sizes_or((4000,), (4000,))
+            for repeat in range(options.repeats_or(20, 2))
+            for method, model in combinations(self.chosen_methods(options), self.chosen_models(options))
+        ]
+
+    def run(self, job: Mapping[str, Any], options: Options) -> Row:
+        """Error of a method on the rest."""
+        n = job["n"]
+        noise, labels, anchors, _ = seeds(options, n, job["repeat"])
+        data = spiral(n, random_state=noise)
+        setting = Setting(s=500, r=3, M=50, seed=anchors, threads=threads_for(n))
+        return measure(regressor(job["method"], job["model"], setting), data, M_LABELS, labels)
+
+    def tables(self, rows: Sequence[Row], options: Options) -> list[Table]:
+        """RMSE beside the published."""
+        tables = []
+        for n in sorted({row["n"] for row in rows}):
+            lines = []
+            for method in self.methods:
+                found = {
+                    (key, model): summarize(rows, key, n=n, method=method, model=model)
+                    for key in METRICS
+                    for model in MODELS
+                }
+                if all(value is None for value in found.values()):
+                    continue
+                lines.append(
+                    (
+                        LABELS[method],
+                        number(SPIRAL.get(method) if n == 4000 else None, 3),
+                        *(cell(found["rmse", model], 3) for model in (PAPER, OURS)),
+                        *(cell(found["nll", model], 3) for model in (PAPER, OURS)),
+                        *(cell(found["seconds", model], 2) for model in (PAPER, OURS)),
+                    )
+                )
+            columns = (
+                "method",
+                "RMSE published",
+                "paper's model",
+                "ours",
+                "NLL paper's model",
+                "NLL ours",
+                "s paper's model",
+                "s ours",
+            )
+            note = (
+                "RMSE against f without noise (noise sd 0.5) on the rest; mean(sd) over repeats. Paper's "
+                "model: amplitude 1, zero mean, s = 500, r = 3, M = 50; its EGP has kernlab's defaults, "
+                "nothing learned."
+            )
+            tables.append(Table(f"spiral-{n}", f"Spiral, n = {n:,}, m = {M_LABELS}", columns, lines, note))
+        return tables
+
+    def figures(self, rows: Sequence[Row], options: Options) -> Iterator[tuple[str, Any]]:
+        """The four panels of Figure 1, and the fit along the curve."""
+        from .draw import spiral as draw
+
+        noise, labels, anchors, _ = seeds(options, 4000, 0)
+        data = spiral(4000, random_state=noise)
+        yield "spiral-panels", draw.four_panels(data, anchors)
+        yield "spiral-fit", draw.fit_along_the_curve(data, labels, anchors)
+
+
+EXPERIMENT = Spiral()

@@ -1,0 +1,129 @@
+"""Results on disk, row by row: a run that stops goes on where it was; another version's are not mixed in."""
+
+from __future__ import annotations
+
+import csv
+import json
+import platform
+from collections.abc import Iterable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from ... import __version__
+from .experiment import Experiment, Options, Row
+
+_LIBRARIES = ("numpy", "scipy", "scikit-learn")
+
+
+class ResultsError(ValueError):
+    """A results folder that must not be written to."""
+
+
+class Store:
+    """A results folder: ``run.json`` (versions and settings) and ``rows.csv``.
+
+    Parameters
+    ----------
+    folder : Path
+    experiment : Experiment
+    options : Options
+    command : str
+        What the user typed, kept for the record.
+    """
+
+    def __init__(self, folder: Path, experiment: Experiment, options: Options, command: str = "") -> None:
+        self.folder, self.experiment = folder, experiment
+        self.columns = (*experiment.keys, *experiment.metrics)
+        self.path = folder / "rows.csv"
+        self._open(options, command)
+        self.rows = self._read()
+
+    def _open(self, options: Options, command: str) -> None:
+        header = self.folder / "run.json"
+        # Settings that change the numbers of a row. Others only say which rows there are.
+        mine = {
+            "experiment": self.experiment.name,
+            "flgp": __version__,
+            "seed": options.seed,
+            "quick": options.quick,
+            "columns": list(self.columns),
+        }
+        if header.exists():
+            try:
+                theirs = json.loads(header.read_text(encoding="utf-8"))
+            except ValueError as error:
+                raise ResultsError(f"{header} is not readable ({error}). Choose another --out.") from error
+            for key, value in mine.items():
+                if theirs.get(key) != value:
+                    raise ResultsError(
+                        f"{self.folder} holds results with {key} = {theirs.get(key)!r}, this run has "
+                        f"{value!r}. Choose another --out, or delete that folder."
+                    )
+            if command not in theirs["commands"]:
+                theirs["commands"].append(command)
+                _write_json(header, theirs)
+            return
+        if self.path.exists():
+            raise ResultsError(f"{self.path} has no run.json beside it. Choose another --out.")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        record = {
+            **mine,
+            "commands": [command],
+            "python": platform.python_version(),
+            "libraries": {name: version(name) for name in _LIBRARIES},
+            "machine": f"{platform.system()} {platform.machine()}",
+        }
+        _write_json(header, record)
+
+    def _read(self) -> list[Row]:
+        if not self.path.exists():
+            self.path.write_text(",".join(self.columns) + "\n", encoding="utf-8")
+            return []
+        with self.path.open(newline="", encoding="utf-8") as file:
+            lines = list(csv.reader(file))[1:]
+        # A run that was killed may have left half a line.
+        whole = [line for line in lines if len(line) == len(self.columns)]
+        if len(whole) < len(lines):
+            self._write_all(whole)
+        return [dict(zip(self.columns, map(_value, line), strict=True)) for line in whole]
+
+    def _write_all(self, lines: Iterable[Iterable[str]]) -> None:
+        with self.path.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerows([self.columns, *lines])
+
+    def key(self, row: Mapping[str, Any]) -> tuple[str, ...]:
+        """What a row is about, as text."""
+        return tuple(str(row[name]) for name in self.experiment.keys)
+
+    def missing(self, jobs: Iterable[Row]) -> list[Row]:
+        """The jobs whose rows are not here yet."""
+        done = {self.key(row) for row in self.rows}
+        return [job for job in jobs if self.key(job) not in done]
+
+    def add(self, row: Row) -> None:
+        """Keep a row, on disk at once."""
+        with self.path.open("a", newline="", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerow([_text(row[name]) for name in self.columns])
+        self.rows.append({name: _value(_text(row[name])) for name in self.columns})
+
+    def ordered(self) -> list[Row]:
+        """All rows of the folder, in an order that does not depend on when they were ready."""
+        return sorted(self.rows, key=lambda row: tuple(row[name] for name in self.experiment.keys))
+
+
+def _write_json(path: Path, record: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+
+def _text(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _value(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

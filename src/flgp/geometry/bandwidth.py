@@ -1,0 +1,82 @@
+"""The search for a geometry's bandwidth, by whatever is learned on each of its bases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from .base import Eigenbasis, FittedGeometry
+
+# After the grid, steps of half, a quarter, an eighth of its own around the best.
+_REFINEMENTS = 3
+
+
+class Attempt(Protocol):
+    """What was learned on one basis."""
+
+    @property
+    def basis(self) -> Eigenbasis:
+        """The basis."""
+        ...
+
+    @property
+    def log_posterior(self) -> float:
+        """How good it is."""
+        ...
+
+
+A = TypeVar("A", bound=Attempt)
+
+
+def search_basis(
+    geometry: FittedGeometry, n_eigenpairs: int, learn: Callable[[Eigenbasis, A | None], A]
+) -> tuple[Eigenbasis, list[tuple[float, float]]]:
+    """The basis at the bandwidth on which `learn` reaches the highest log posterior.
+
+    Parameters
+    ----------
+    geometry : FittedGeometry
+    n_eigenpairs : int
+    learn : callable
+        Learns on a basis, given what was learned on one nearby (or None).
+
+    Returns
+    -------
+    basis : Eigenbasis
+        On all rows.
+    trace : list of (bandwidth, log posterior)
+        As tried; empty where there is nothing to search.
+    """
+    bandwidths = geometry.bandwidths
+    if bandwidths is None:
+        return geometry.basis(n_eigenpairs), []
+    trace: list[tuple[float, float]] = []
+    best: A | None = None
+
+    def attempt(bandwidth: float, beside: A | None) -> A:
+        nonlocal best
+        near = None if beside is None else beside.basis
+        found = learn(geometry.basis(n_eigenpairs, bandwidth, near, rough=True), beside)
+        trace.append((bandwidth, found.log_posterior))
+        if best is None or found.log_posterior > best.log_posterior:
+            best = found
+        return found
+
+    # The widest first: its eigenvectors are far apart, quickly found, and a start for those of the narrow
+    # ones, which nearly take the graph to pieces.
+    last: A | None = None
+    for bandwidth in bandwidths[::-1]:
+        last = attempt(float(bandwidth), last)
+    step = float(bandwidths[1] / bandwidths[0])
+    for _ in range(_REFINEMENTS):
+        assert best is not None
+        center, beside = best, best
+        step = float(np.sqrt(step))
+        middle = center.basis.bandwidth
+        assert middle is not None
+        attempt(middle * step, beside)
+        attempt(middle / step, best)
+    assert best is not None
+    return geometry.basis(n_eigenpairs, best.basis.bandwidth), trace

@@ -1,0 +1,200 @@
+"""What the known geometries share: places, bases, and checks of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, Self, TypeVar
+
+import numpy as np
+
+from .._stored import stored
+from .._typing import Array, BoolArray, IntArray, RowLike
+from ..rows.blocks import row_blocks
+from .base import MatrixRows, SparseRows
+
+T = TypeVar("T")
+
+# Rows that an error names.
+_NAMED_ROWS = 5
+# Default numbers of eigenpairs: at least, and at most.
+_LEAST, _MOST = 200, 1000
+
+
+@dataclass(frozen=True, eq=False)
+class PointPlaces:
+    """Points on a geometry that knows its eigenfunctions everywhere."""
+
+    points: Array  # (b, k)
+    closeness: Array  # (b,)
+
+
+@dataclass(frozen=True, eq=False)
+class NodePlaces:
+    """Points as weights over the nodes of a geometry."""
+
+    rows: SparseRows
+    closeness: Array  # (b,)
+
+
+class Eigenfunctions(Protocol):
+    """The formula of some eigenfunctions."""
+
+    def __call__(self, points: Array) -> Array:
+        """φ (b, M) at points (b, k)."""
+        ...
+
+
+@stored("eigenfunctions by formula")
+@dataclass(frozen=True, eq=False)
+class FunctionBasis:
+    """Eigenfunctions that are known everywhere on a geometry of one part: z = φ and B = 1."""
+
+    eigenvalues: Array  # (M,)
+    functions: Eigenfunctions
+
+    bandwidth = None
+    n_parts = 1
+    n_capped = 0
+
+    @property
+    def time_unit(self) -> float:
+        """1/λ_M."""
+        return time_unit(self.eigenvalues)
+
+    def part_of(self, places: PointPlaces) -> IntArray:
+        """All places are on the one part."""
+        return np.zeros(len(places.closeness), dtype=np.int64)
+
+    def rows(self, places: PointPlaces) -> MatrixRows:
+        """The eigenfunctions themselves."""
+        return MatrixRows(self.features(places))
+
+    def at_nodes(self, weights: Array) -> Array:
+        """Weights as they are."""
+        return weights
+
+    def features(self, places: PointPlaces) -> Array:
+        """φ (b, M)."""
+        return self.functions(places.points)
+
+
+@stored("eigenfunctions at nodes")
+@dataclass(frozen=True, eq=False)
+class NodeBasis:
+    """Eigenfunctions that are known at the nodes of a geometry."""
+
+    eigenvalues: Array  # (M,)
+    lift: Array  # (s, M) B
+    components: IntArray  # (s,) connected part of each node
+    n_capped: int
+    time_unit: float
+
+    bandwidth = None
+
+    @property
+    def n_parts(self) -> int:
+        """Number of connected parts."""
+        return int(self.components.max()) + 1
+
+    def part_of(self, places: NodePlaces) -> IntArray:
+        """The part of each place's first node."""
+        return self.components[places.rows.index[:, 0]]
+
+    def rows(self, places: NodePlaces) -> SparseRows:
+        """Weights over the nodes."""
+        return places.rows
+
+    def at_nodes(self, weights: Array) -> Array:
+        """B β."""
+        return self.lift @ weights
+
+    def features(self, places: NodePlaces) -> Array:
+        """φ (b, M)."""
+        return places.rows.combine(self.lift)
+
+
+class Known:
+    """The part of a fitted geometry that is the same for all that learn nothing but a scale from the rows."""
+
+    bandwidths = None
+    typical_bandwidth = None
+
+    def fitted_places(self) -> None:
+        """Nothing is kept of the fitted rows: to locate them again is cheap."""
+        return
+
+    def frozen(self) -> Self:
+        """Nothing here is for the fit only."""
+        return self
+
+    def n_eigenpairs(self, n_labeled: int) -> int:
+        """One eigenpair per label, within 200 and 1000."""
+        return max(_LEAST, min(n_labeled, _MOST))
+
+
+def node_eigenpairs(n_labeled: int, n_nodes: int) -> int:
+    """The default number of eigenpairs where each has to be computed."""
+    return max(1, min(max(_LEAST, n_labeled // 10), _MOST, n_nodes // 2))
+
+
+def time_unit(eigenvalues: Array) -> float:
+    """1/λ_M; 1 where all eigenfunctions are constant."""
+    return float(1.0 / eigenvalues[-1]) if eigenvalues[-1] > 0 else 1.0
+
+
+def scan(rows: RowLike, function: Callable[[Array, int], T], combine: Callable[[T, T], T]) -> T:
+    """`function` of each block of rows (b, q) and the number of its first row, combined."""
+    return row_blocks(rows).map_at(function).reduce(lambda result: result, combine)
+
+
+def refuse(bad: BoolArray, start: int, message: str) -> None:
+    """Raise ValueError if any of the rows from number `start` on is bad; `{rows}` in `message` names them."""
+    if bad.any():
+        raise ValueError(message.format(rows=_named(start + np.flatnonzero(bad))))
+
+
+def _named(numbers: IntArray) -> str:
+    shown = ", ".join(str(number) for number in numbers[:_NAMED_ROWS])
+    more = f" and {len(numbers) - _NAMED_ROWS:,} more" if len(numbers) > _NAMED_ROWS else ""
+    return f"{'row' if len(numbers) == 1 else 'rows'} {shown}{more}"
+
+
+def finite(X: Any, start: int) -> Array:
+    """Rows as floats; raises ValueError if a value is missing or infinite."""
+    X = np.asarray(X, dtype=float)
+    refuse(
+        ~np.isfinite(X).all(axis=1),
+        start,
+        "The columns of the geometry are NaN or infinite in {rows}. Drop or impute these rows.",
+    )
+    return X
+
+
+def node_numbers(X: Any, n_nodes: int, what: str, start: int = 0) -> IntArray:
+    """The nodes (b,) that a column (b, 1) of their numbers names."""
+    number = finite(X, start)[:, 0]
+    refuse(
+        number != np.round(number),
+        start,
+        f"The number of a {what} is not whole in {{rows}}. Number each {what} 0, 1, 2, ...",
+    )
+    refuse(
+        (number < 0) | (number >= n_nodes),
+        start,
+        f"There is no such {what} in {{rows}}. Numbers run from 0 to {n_nodes - 1}.",
+    )
+    return number.astype(np.int64)
+
+
+def at_nodes(number: IntArray) -> NodePlaces:
+    """Places that are nodes themselves."""
+    ones = np.ones(len(number))
+    return NodePlaces(SparseRows(number[:, None], ones[:, None]), ones)
+
+
+def no_columns(name: str, takes: str, n_columns: int) -> ValueError:
+    """The error for columns that a geometry cannot take."""
+    return ValueError(
+        f"{name} takes {takes}, and X has {n_columns}. Say which of them with geometry_columns."
+    )

@@ -1,0 +1,279 @@
+"""Many leading eigenpairs of a large symmetric operator: block Lanczos with thick restarts.
+
+ARPACK works on one vector at a time, so most of its time is memory traffic, and one vector does not see all
+of an eigenvalue that several parts of a graph share. Blocks make nearly all work matrix products. Once the
+pairs have converged, fresh random vectors look for any that the block has missed.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from scipy import linalg, sparse
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+from sklearn.exceptions import ConvergenceWarning
+
+from .._threads import blas_for, current_threads, thread_map
+from .._typing import Array
+from .eigensolvers import FINE, dense_eigenpairs, is_dense
+
+Operator = Callable[[Array], Array]
+
+# Vectors in a block.
+_BLOCK = 16
+# Size of the subspace in multiples of the wanted pairs, and blocks beyond them at least.
+_SUBSPACE, _LEAST_BLOCKS = 2.0, 8
+# Share of the unwanted part of the subspace that a restart keeps.
+_KEEP = 0.4
+# Size of the subspace, in multiples of the wanted pairs, at the first look at the residuals; blocks between
+# two looks; and how many.
+_FIRST_LOOK, _LOOK_BLOCKS, _MAX_LOOKS = 1.5, 4, 300
+# Vectors with a relative norm below this are treated as zero.
+_NOTHING = 1e-11
+# Share by which a wanted value of the filter exceeds that at the edge at least.
+_NEARLY = 1e-3
+# Rows of the basis that a restart rotates at a time.
+_ROWS = 8192
+# The spectral density: degree and random vectors; and where to cut it, in multiples of the wanted count.
+_DENSITY_DEGREE, _DENSITY_VECTORS, _CUTS = 160, 8, (1.6, 6.0, 24.0)
+# The filter grows by this factor (in logarithms) from the edge to 1, if its degree is within limits: a larger
+# one would hide errors of eigenvectors near the edge behind those of the first.
+_GROWTH, _LEAST_DEGREE, _MOST_DEGREE = 9.0, 3, 20
+
+
+def leading_by_lanczos(
+    apply: Operator,
+    size: int,
+    count: int,
+    tolerance: float = FINE,
+    floor: float = -np.inf,
+) -> tuple[Array, Array] | None:
+    """The largest eigenvalues (count,), descending, of a symmetric operator, and their vectors (size, count).
+
+    Parameters
+    ----------
+    apply : callable
+        Maps columns (size, b) to their images (size, b).
+    size, count : int
+        A few hundred at least, and at most a quarter of that: dense solvers are for the rest.
+        Threads for matrix products.
+    tolerance : float
+        Norm of A v - λ v that will do, relative to the largest eigenvalue.
+    floor : float
+        None is returned if a wanted eigenvalue seems to be below.
+    """
+    with blas_for(size):
+        return _Subspace(apply, size, count).solve(tolerance, floor)
+
+
+class _Subspace:
+    """A basis V, the operator VᵀAV on it, and a block (the last of V) that A has not been applied to.
+
+    Each image is orthogonalised against all of V, so A V = V (VᵀAV) but for the last block applied: the
+    residual of a Ritz vector is R times its part there.
+    """
+
+    def __init__(self, apply: Operator, size: int, count: int) -> None:
+        self.apply, self.count = apply, count
+        self.limit = min(size, int(_SUBSPACE * count) + _LEAST_BLOCKS * _BLOCK)
+        self.V = np.empty((size, self.limit + 4 * _BLOCK), order="F")
+        self.T = np.zeros((self.V.shape[1], self.V.shape[1]))
+        self.R: Array = np.empty((0, 0))
+        self.used = 0  # columns of V
+        self.pending = 0  # the last of them, still to be applied
+        self.rng = np.random.default_rng(0)
+
+    def solve(self, tolerance: float, floor: float) -> tuple[Array, Array] | None:
+        """Expand and restart until nothing changes."""
+        self._append_random(_BLOCK)
+        found: Array | None = None  # converged values, to be confirmed
+        for _ in range(_MAX_LOOKS):
+            for _ in range(_LOOK_BLOCKS):
+                self._expand()
+            known = self.used - self.pending
+            if found is None and known < _FIRST_LOOK * self.count:
+                continue
+            values, rotation = linalg.eigh(self.T[:known, :known], driver="evd", check_finite=False)
+            values, rotation = values[::-1], rotation[:, ::-1]
+            leading, scale = values[: self.count], np.abs(values).max()
+            residual = self.R @ rotation[-self.R.shape[1] :, : self.count]
+            worst = np.linalg.norm(residual, axis=0).max() / scale
+            full = self.used + _LOOK_BLOCKS * self.pending > self.limit
+            if leading[-1] < floor and (full or worst < tolerance):
+                return None
+            if worst < tolerance:
+                if found is not None and np.abs(leading - found).max() < tolerance * scale:
+                    break
+                found = leading
+                self._restart(values, rotation, self.count, fresh=_BLOCK)
+            elif full:
+                self._restart(values, rotation, self.count + int(_KEEP * (self.limit - self.count)))
+        else:
+            warnings.warn(
+                f"The {self.count} leading of {len(self.V)} eigenpairs were found to {worst:.0e} only.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return leading, self.V[:, :known] @ rotation[:, : self.count]
+
+    def _expand(self) -> None:
+        """Apply the operator to the pending block; what is new in the image is the next one."""
+        done = self.used - self.pending
+        image = np.asfortranarray(self.apply(self.V[:, done : self.used]))
+        inner = self._orthogonalize(image)
+        self.T[: self.used, done : self.used] = inner
+        self.T[done : self.used, : self.used] = inner.T
+        block, self.R = _factored(image, _NOTHING * np.abs(inner).max())
+        width, self.pending = self.pending, 0
+        self._append(block)
+        if self.pending < width:
+            self._append_random(width - self.pending)
+
+    def _orthogonalize(self, columns: Array) -> Array:
+        """Take from columns, in place, their parts in the subspace, and return these."""
+        basis = self.V[:, : self.used]
+        inner = basis.T @ columns
+        columns -= basis @ inner
+        again = basis.T @ columns  # Gram-Schmidt twice is as good as Householder
+        columns -= basis @ again
+        return inner + again
+
+    def _append(self, columns: Array) -> None:
+        stop = self.used + columns.shape[1]
+        if stop > self.V.shape[1]:
+            more = 2 * columns.shape[1]
+            self.V = np.asfortranarray(np.pad(self.V, ((0, 0), (0, more))))
+            self.T = np.pad(self.T, (0, more))
+        self.V[:, self.used : stop] = columns
+        self.used, self.pending = stop, self.pending + columns.shape[1]
+
+    def _append_random(self, width: int) -> None:
+        columns = self.rng.standard_normal((len(self.V), width))
+        for _ in range(2):
+            self._orthogonalize(columns)
+            columns = linalg.qr(columns, mode="economic", check_finite=False)[0]
+        self._append(columns)
+
+    def _restart(self, values: Array, rotation: Array, keep: int, fresh: int = 0) -> None:
+        """Keep the leading Ritz vectors and the pending block, and add some random vectors."""
+        known = self.used - self.pending
+        keep = min(keep, known)
+        pending = self.V[:, known : self.used].copy()
+        for a in range(0, len(self.V), _ROWS):
+            self.V[a : a + _ROWS, :keep] = self.V[a : a + _ROWS, :known] @ rotation[:, :keep]
+        self.T[:] = 0.0
+        np.fill_diagonal(self.T[:keep, :keep], values[:keep])
+        self.used, self.pending = keep, 0
+        self._append(pending)
+        if fresh:
+            self._append_random(fresh)
+
+
+def _factored(columns: Array, nothing: float) -> tuple[Array, Array]:
+    """Q (n, r) and R (r, b) with Q R = columns (n, b), where the rank r may be less than b."""
+    block, R = columns, np.eye(columns.shape[1])
+    try:
+        for _ in range(2):  # Cholesky twice is as good as Householder unless columns are nearly dependent
+            step = linalg.cholesky(block.T @ block, check_finite=False)
+            if np.diag(step).min() < max(1e-6 * np.diag(step).max(), nothing):
+                raise linalg.LinAlgError
+            block = block @ linalg.lapack.dtrtri(step)[0]
+            R = step @ R
+        return block, R
+    except linalg.LinAlgError:
+        Q, pivoted, order = linalg.qr(columns, mode="economic", pivoting=True, check_finite=False)
+        keep = np.abs(np.diag(pivoted)) > nothing
+        R = np.empty((np.count_nonzero(keep), columns.shape[1]))
+        R[:, order] = pivoted[keep]
+        return Q[:, keep], R
+
+
+def leading_by_filter(
+    matrix: sparse.csr_array,
+    count: int,
+    start: Array | None = None,
+    tolerance: float = FINE,
+) -> tuple[Array, Array]:
+    """The same for a sparse symmetric matrix with eigenvalues in [0, 1], with a Chebyshev filter.
+
+    A product with the matrix is cheap beside the orthogonalisation of its result. So Lanczos runs on a
+    polynomial of the matrix that is small where nothing is wanted and grows fast beyond.
+    """
+    size = matrix.shape[0]
+    count = min(count, size)
+    if is_dense(size, count):
+        with blas_for(size):
+            return dense_eigenpairs(matrix.toarray(), count)
+    # Products with the matrix are faster if neighbours are near each other in memory.
+    order = reverse_cuthill_mckee(matrix, symmetric_mode=True)
+    matrix = matrix[order][:, order]
+    guesses = _edges(matrix, count)
+    for edge in guesses:
+        half = 0.5 * edge
+        rate = np.arccosh((1.0 - half) / half)
+        degree = int(np.clip(_GROWTH / rate, _LEAST_DEGREE, _MOST_DEGREE))
+        growth = np.cosh(degree * rate)
+        shifted = sparse.csr_array((matrix - half * sparse.eye_array(size)) / half)
+        apply = partial(_by_columns, partial(_chebyshev, shifted, degree, growth))
+        # The filter is 1 / growth at the edge: if a wanted value of it is not above, the edge was too high.
+        floor = -np.inf if edge == guesses[-1] else (1.0 + _NEARLY) / growth
+        found = leading_by_lanczos(apply, size, count, tolerance, floor)
+        if found is not None:
+            break
+    assert found is not None
+    vectors = np.empty_like(found[1])
+    with blas_for(size):
+        image = _by_columns(lambda part: matrix @ part, found[1])
+        values, rotation = linalg.eigh(found[1].T @ image, check_finite=False)
+        vectors[order] = found[1] @ rotation[:, ::-1]
+    return values[::-1], vectors
+
+
+def _edges(matrix: sparse.csr_array, count: int) -> list[float]:
+    """Guesses, descending, of where the wanted eigenvalues end, from the spectral density.
+
+    The kernel polynomial method smears the density, so where eigenvalues are dense the first guess may be too
+    high. Below the last one there is nothing.
+    """
+    size = matrix.shape[0]
+    centred = sparse.csr_array(2.0 * matrix - sparse.eye_array(size))
+    probe = np.random.default_rng(0).choice([-1.0, 1.0], size=(size, _DENSITY_VECTORS))
+    # T_2j = 2 T_j² - 1 and T_2j+1 = 2 T_j T_j+1 - x: two moments for each product
+    half = _DENSITY_DEGREE // 2
+    moments = np.empty(_DENSITY_DEGREE)
+    before, now = probe, centred @ probe
+    moments[0], moments[1] = probe.size, np.vdot(probe, now)
+    for k in range(1, half):
+        moments[2 * k] = 2.0 * np.vdot(now, now) - moments[0]
+        before, now = now, 2.0 * (centred @ now) - before
+        moments[2 * k + 1] = 2.0 * np.vdot(before, now) - moments[1]
+    moments /= _DENSITY_VECTORS
+    j, n = np.arange(_DENSITY_DEGREE, dtype=float), _DENSITY_DEGREE + 1
+    jackson = ((n - j) * np.cos(np.pi * j / n) + np.sin(np.pi * j / n) / np.tan(np.pi / n)) / n
+    angle = np.linspace(0.0, np.pi, 20 * _DENSITY_DEGREE)[1:]
+    waves = np.sin(np.outer(angle, j[1:])) / j[1:]
+    above = (moments[0] * angle + 2.0 * waves @ (jackson * moments)[1:]) / np.pi
+    cuts = np.searchsorted(np.maximum.accumulate(above), np.array(_CUTS) * count)
+    guesses = 0.5 * (1.0 + np.cos(angle[np.minimum(cuts, len(angle) - 1)]))
+    return [*np.clip(guesses, 0.02, 1.0 - 1e-5).tolist(), 0.02]
+
+
+def _chebyshev(matrix: sparse.csr_array, degree: int, growth: float, columns: Array) -> Array:
+    """T_degree(matrix) columns / growth, by the three-term recurrence."""
+    before, now = columns, matrix @ columns
+    for _ in range(degree - 1):
+        after = matrix @ now
+        after *= 2.0
+        after -= before
+        before, now = now, after
+    now /= growth
+    return now
+
+
+def _by_columns(function: Operator, columns: Array) -> Array:
+    pieces = np.array_split(columns, max(min(current_threads(), columns.shape[1] // 4), 1), axis=1)
+    parts = thread_map(function, [np.ascontiguousarray(piece) for piece in pieces])
+    return np.concatenate(list(parts), axis=1)

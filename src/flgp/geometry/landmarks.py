@@ -1,0 +1,375 @@
+"""The geometry of the GLGP (Dunson, Wu and Wu): every point against landmarks, all of them or the near ones.
+
+With k the SE kernel, q_j = Σ_i k(u_i, u_j) over the landmarks, W_ij = k_ij / (q_i q_j) and d_i = Σ_j W_ij,
+the eigenpairs are those of d^(-1/2) W d^(-1/2), mapped back by d^(-1/2). A point x has the row
+z_j(x) ∝ k(x, u_j) / q_j, which at a landmark is its own row of the random walk W / d. So φ(x) = z(x) B with
+B = eigenvectors / eigenvalues gives the eigenvectors at the landmarks and extends them to all other points
+(Nyström's formula).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+
+from .._progress import stage
+from .._stored import REBUILT, stored
+from .._threads import blas_for
+from .._typing import Array, IntArray, RowLike
+from ..rows.blocks import Blocks, row_blocks
+from ..rows.sources import is_streamed
+from .base import MatrixRows, closeness_of
+from .eigensolvers import ROUGH, dense_eigenpairs
+from .point_cloud.anchors import choose_anchors
+from .point_cloud.cloud import BANDWIDTH_GRID
+from .point_cloud.defaults import auto_eigenpairs
+from .point_cloud.neighbors import NeighborSearch
+from .spectrum import Spectrum, fit_spectrum
+
+Matrix = Any  # (b, s): an array, or a sparse csr_array
+
+# The paper's grid where all pairs are joined, in units of their mean squared distance. Where only near pairs
+# are, that unit is small, as it is for FLGP, and the grid is FLGP's.
+ALL_PAIRS_BANDWIDTHS = np.geomspace(0.001, 1.0, 20)
+# Rows against all landmarks at a time: entries of a block (64-bit: 32 MB).
+_BLOCK_ENTRIES = 4_000_000
+# Dense `eigh` up to this many landmarks; Lanczos beyond.
+_DENSE_SIZE = 1500
+_TOLERANCE = 1e-8
+# Entries of the normalised matrix that do not count, and the share of others below which they are dropped.
+_NEGLIGIBLE, _SPARSE_SHARE = 1e-13, 0.3
+# The lift divides by the eigenvalue.
+_SMALLEST_EIGENVALUE = 1e-4
+
+
+@dataclass(frozen=True)
+class LandmarkPlaces:
+    """Squared distances of points to the landmarks: to all, or (sparse) to the joined ones."""
+
+    pairs: Matrix
+    nearest: IntArray  # (b,) landmarks
+    closeness: Array  # (b,)
+
+
+@stored("basis on landmarks")
+@dataclass(frozen=True)
+class LandmarkBasis:
+    """Eigenfunctions of the GLGP, at landmarks and elsewhere."""
+
+    bandwidth: float  # ε
+    log_ratio: Array  # (s,) -log q_j
+    spectrum: Spectrum
+
+    @property
+    def eigenvalues(self) -> Array:
+        """λ (M,) of the graph Laplacian."""
+        return self.spectrum.eigenvalues
+
+    @property
+    def time_unit(self) -> float:
+        """A step of the walk."""
+        return 1.0
+
+    @property
+    def n_parts(self) -> int:
+        """Number of connected parts of the graph."""
+        return self.spectrum.n_components
+
+    @property
+    def n_capped(self) -> int:
+        """Number of stray parts whose prior variance was limited."""
+        return self.spectrum.n_capped
+
+    def part_of(self, places: LandmarkPlaces) -> IntArray:
+        """The connected part of each point's nearest landmark, (b,)."""
+        return self.spectrum.components[places.nearest]
+
+    def rows(self, places: LandmarkPlaces) -> MatrixRows:
+        """Row-normalised cross kernel, divided by the landmarks' column sums."""
+        return MatrixRows(_walk(places.pairs, self.log_ratio, 4.0 * self.bandwidth**2))
+
+    def at_nodes(self, weights: Array) -> Array:
+        """B β at the landmarks."""
+        return self.spectrum.lift @ weights
+
+    def features(self, places: LandmarkPlaces) -> Array:
+        """φ (b, M)."""
+        return self.rows(places).combine(self.spectrum.lift)
+
+
+@stored("landmark geometry")
+@dataclass(frozen=True)
+class Landmarks:
+    """A point cloud seen from landmarks; see `flgp.baselines` for the parameters."""
+
+    n_landmarks: int | None = None  # s; None: all points
+    landmarks: str = "kmeans"
+    n_neighbors: int | None = None  # None: all pairs are joined
+    bandwidth: float | None = None
+
+    def columns(self, n_columns: int) -> int:
+        """All of them."""
+        return n_columns
+
+    def identifiers(self, n_columns: int) -> tuple[int, ...]:
+        """None of them."""
+        return ()
+
+    def fit(self, rows: RowLike, rng: np.random.Generator) -> FittedLandmarks:
+        """The graph of all rows (n, p) with the landmarks."""
+        n = rows.shape[0]
+        count = n if self.n_landmarks is None else int(self.n_landmarks)
+        with stage(f"graph of {min(count, n):,} landmarks"):
+            landmarks = choose_anchors(rows, count, self.landmarks, rng)
+            return join_to_landmarks(rows, landmarks, self.n_neighbors, self.bandwidth)
+
+
+@stored("landmarks")
+@dataclass(frozen=True)
+class FittedLandmarks:
+    """Every point joined to all landmarks, or (sparse) to those near it.
+
+    Sparse: x and u_j are joined if either is among the r nearest of the other. `reach` (s,) is the squared
+    distance of each landmark's r-th neighbour, so the rows of the landmarks are symmetric, and the row of a
+    new point follows the same rule.
+    """
+
+    anchors: Array  # (s, p) the landmarks
+    n_neighbors: int  # r
+    radius: float  # largest distance of a fitted point from its nearest landmark
+    mean_sqdist: float  # over the joined pairs of landmarks, which bandwidths are relative to
+    reach: Array | None = None
+    given_bandwidth: float | None = None
+    among_landmarks: Matrix = field(
+        default=None, metadata=REBUILT, repr=False
+    )  # (s, s) squared distances, during a fit
+    blocks: Blocks[Array] | None = field(
+        default=None, metadata=REBUILT, repr=False
+    )  # of the fitted rows, during a fit
+    search: Any = field(default=None, metadata=REBUILT, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.search is None:
+            object.__setattr__(self, "search", NeighborSearch(self.anchors))
+
+    def locate(self, X: Array) -> LandmarkPlaces:
+        """Distances of points (b, p) to the landmarks."""
+        X = np.asarray(X, dtype=np.float64)
+        index, sqdist = self.search(X, 1)
+        pairs = joined_pairs(X, self.anchors, self.n_neighbors, self.reach)
+        return LandmarkPlaces(pairs, index[:, 0], closeness_of(np.sqrt(sqdist[:, 0]) / self.radius))
+
+    def fitted_places(self) -> Blocks[LandmarkPlaces] | None:
+        """Where the fitted rows are, made again block by block; None where they are in a file."""
+        return None if self.blocks is None else self.blocks.map(self.locate, keep=False)
+
+    def distance(self, X: Array) -> Array:
+        """Distance to the nearest landmark over the largest one of fitted points, (b,)."""
+        return np.sqrt(self.search(X, 1)[1][:, 0]) / self.radius
+
+    def coordinates(self, X: Array) -> Array:
+        """The points themselves."""
+        return np.asarray(X, dtype=np.float64)
+
+    def n_eigenpairs(self, n_labeled: int) -> int:
+        """What n_eigenpairs="auto" means here."""
+        return auto_eigenpairs(len(self.anchors), n_labeled)
+
+    @property
+    def bandwidths(self) -> Array | None:
+        """ε on the paper's grid; None where it is given."""
+        if self.given_bandwidth is not None:
+            return None
+        grid = ALL_PAIRS_BANDWIDTHS if self.reach is None else BANDWIDTH_GRID
+        return np.sqrt(grid * self.mean_sqdist) / 2.0
+
+    @property
+    def typical_bandwidth(self) -> float:
+        """A bandwidth for whoever has no labels."""
+        return self.given_bandwidth or float(np.sqrt(self.mean_sqdist)) / 2
+
+    def basis(
+        self,
+        n_eigenpairs: int,
+        bandwidth: float | None = None,
+        near: LandmarkBasis | None = None,
+        rough: bool = False,
+    ) -> LandmarkBasis:
+        """Eigenfunctions at one bandwidth. The landmarks alone decide, so `rough` changes nothing.
+
+        `near` is the basis at another bandwidth, in a search: this one is then found from it, and roughly.
+        """
+        epsilon = bandwidth or self.given_bandwidth
+        assert epsilon is not None
+        pairs, scale = self.among_landmarks, 4.0 * epsilon**2
+        with blas_for(pairs.shape[0]):
+            if sparse.issparse(pairs):
+                beside = None if near is None else near.spectrum
+                q, spectrum = _sparse_spectrum(pairs, scale, n_eigenpairs, beside)
+            else:
+                tolerance = _TOLERANCE if near is None else ROUGH
+                q, spectrum = _dense_spectrum(pairs, scale, n_eigenpairs, tolerance)
+        return LandmarkBasis(epsilon, -np.log(q), spectrum)
+
+    def frozen(self) -> Self:
+        """The same without what only the fit needs."""
+        return replace(self, blocks=None, among_landmarks=None)
+
+
+def join_to_landmarks(
+    rows: RowLike, landmarks: Array, n_neighbors: int | None, bandwidth: float | None = None
+) -> FittedLandmarks:
+    """The graph of all rows (n, p) with the landmarks (s, p).
+
+    Rows against landmarks are n·s numbers: they are made block by block, whenever they are needed.
+    """
+    s = len(landmarks)
+    search = NeighborSearch(landmarks)
+    r = s if n_neighbors is None else min(int(n_neighbors), s)
+    # A rounding error must not break a tie one way here and the other way there.
+    reach = None if n_neighbors is None else _kth_smallest(landmarks, landmarks, r) * (1 + 1e-9)
+    among = joined_pairs(landmarks, landmarks, r, reach)
+    mean_sqdist = float(among.sum()) / (among.nnz if sparse.issparse(among) else among.size)
+    blocks = row_blocks(rows, max(64, _BLOCK_ENTRIES // s))
+    farthest = blocks.reduce(lambda X: float(search(X, 1)[1].max()), max)
+    # Where every point is a landmark that is 0, but a step of the graph is not far from it either.
+    step = float(search(landmarks, min(4, s))[1][:, -1].mean())
+    return FittedLandmarks(
+        anchors=landmarks,
+        n_neighbors=r,
+        radius=float(np.sqrt(max(farthest, step)) + np.finfo(float).tiny),
+        mean_sqdist=mean_sqdist if mean_sqdist > 0 else 1.0,
+        reach=reach,
+        given_bandwidth=bandwidth,
+        among_landmarks=among,
+        blocks=None if is_streamed(rows) else blocks,
+        search=search,
+    )
+
+
+def squared_distances(X: Array, Y: Array) -> Array:
+    """|x - y|² of all pairs, (b, s)."""
+    center = Y.mean(axis=0)  # keeps the cancellation below harmless
+    X, Y = X - center, Y - center
+    x, y = np.einsum("ij,ij->i", X, X), np.einsum("ij,ij->i", Y, Y)
+    sqdist = X @ Y.T
+    sqdist *= -2.0
+    sqdist += x[:, None]
+    sqdist += y
+    # What is left of a distance 0 is rounding, and the two points are the same.
+    sqdist[sqdist < 1e-13 * (y.max(initial=0.0) + x.max(initial=0.0))] = 0.0
+    return sqdist
+
+
+def joined_pairs(X: Array, landmarks: Array, r: int, reach: Array | None) -> Matrix:
+    """Squared distances to the landmarks (b, s): all, or sparse where the two are joined."""
+    if reach is None:
+        return squared_distances(X, landmarks)
+    parts = []
+    for block in _tiles(X, len(landmarks)):
+        sqdist = squared_distances(block, landmarks)
+        own = np.partition(sqdist, r - 1, axis=1)[:, r - 1]
+        row, column = np.nonzero(sqdist <= np.maximum(own[:, None], reach))
+        parts.append(sparse.csr_array((sqdist[row, column], (row, column)), shape=sqdist.shape))
+    return sparse.csr_array(sparse.vstack(parts)) if len(parts) > 1 else parts[0]
+
+
+def _kth_smallest(X: Array, landmarks: Array, k: int) -> Array:
+    """Squared distance to the k-th nearest landmark, (b,)."""
+    parts = []
+    for tile in _tiles(X, len(landmarks)):
+        nearest = np.partition(squared_distances(tile, landmarks), k - 1)
+        parts.append(nearest[:, k - 1].copy())  # a view would keep all distances of the tile
+    return np.concatenate(parts)
+
+
+def _tiles(X: Array, width: int) -> list[Array]:
+    rows = max(64, _BLOCK_ENTRIES // width)
+    return [X[start : start + rows] for start in range(0, len(X), rows)]
+
+
+def _walk(pairs: Matrix, log_ratio: Array, scale: float) -> Matrix:
+    """Rows z (b, s) ∝ exp(-d²/scale)·ratio with rows that sum to 1, in the log domain: never 0/0."""
+    if not sparse.issparse(pairs):
+        logit = pairs / -scale
+        logit += log_ratio
+        logit -= logit.max(axis=1, keepdims=True)
+        z = np.exp(logit, out=logit)
+        z /= z.sum(axis=1, keepdims=True)
+        return z
+    logit = log_ratio[pairs.indices] - pairs.data / scale
+    starts = pairs.indptr[:-1]
+    counts = np.diff(pairs.indptr)
+    weight = np.exp(logit - np.repeat(np.maximum.reduceat(logit, starts), counts))
+    weight /= np.repeat(np.add.reduceat(weight, starts), counts)
+    return sparse.csr_array((weight, pairs.indices, pairs.indptr), shape=pairs.shape)
+
+
+def _dense_spectrum(
+    sqdist: Array, scale: float, n_eigenpairs: int, tolerance: float
+) -> tuple[Array, Spectrum]:
+    """Column sums q and the leading eigenpairs of a graph in which every pair is joined."""
+    W = np.exp(sqdist / -scale)
+    q = W.sum(axis=1)
+    W /= q[:, None]
+    W /= q
+    root = 1.0 / np.sqrt(W.sum(axis=1))
+    W *= root[:, None]
+    W *= root
+    values, vectors = _leading_eigenpairs(W, min(n_eigenpairs, len(W)), tolerance)
+    keep = values > _SMALLEST_EIGENVALUE
+    values, vectors = np.minimum(values[keep], 1.0), vectors[:, keep] * root[:, None]
+    lift = _normalized(vectors) / values
+    return q, Spectrum(1.0 - values, lift, np.zeros(len(W), dtype=np.int64), 0)
+
+
+def _leading_eigenpairs(matrix: Array, count: int, tolerance: float) -> tuple[Array, Array]:
+    """Largest eigenvalues, descending, with vectors whose signs do not depend on the solver."""
+    size = len(matrix)
+    if size <= _DENSE_SIZE or count > size // 4:
+        values, vectors = dense_eigenpairs(matrix, count)
+    else:
+        start = np.random.default_rng(0).standard_normal(size)
+        # A small bandwidth leaves few entries that count, and products with those few are much faster.
+        counting = matrix > _NEGLIGIBLE
+        few = counting.mean() < _SPARSE_SHARE
+        try:
+            product = sparse.csr_array(np.where(counting, matrix, 0.0)) if few else matrix
+            values, vectors = eigsh(product, k=count, which="LA", v0=start, tol=tolerance)
+            values, vectors = values[::-1], vectors[:, ::-1]
+        except ArpackNoConvergence:  # a tiny bandwidth leaves nearly the identity
+            values, vectors = dense_eigenpairs(matrix, count)
+    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(count)])
+    return values, vectors * signs
+
+
+def _sparse_spectrum(
+    sqdist: sparse.csr_array, scale: float, n_eigenpairs: int, near: Spectrum | None
+) -> tuple[Array, Spectrum]:
+    """The same where only near pairs are joined: the engine's solver, which knows connected parts.
+
+    It is for eigenvalues in [0, 1], and those of a kernel that is cut off may be negative. So it gets the
+    walk that stays where it is every other time: eigenvalues (1 + λ) / 2, the same vectors.
+    """
+    W = sqdist.copy()
+    W.data = np.exp(sqdist.data / -scale)
+    q = np.asarray(W.sum(axis=1)).ravel()
+    W = sparse.csr_array(sparse.diags_array(1.0 / q) @ W @ sparse.diags_array(1.0 / q))
+    lazy = sparse.csr_array(W + sparse.diags_array(W.sum(axis=1)))
+    # Rows of the walk sum to 1, so the mass of all landmarks is their number.
+    lazy *= len(q) / lazy.sum()
+    found = fit_spectrum(lazy, len(q), n_eigenpairs, near)
+    sigma = 1.0 - found.eigenvalues  # roots of the eigenvalues: FLGP takes one step of two halves
+    values = np.minimum(2.0 * sigma**2 - 1.0, 1.0)
+    keep = values > _SMALLEST_EIGENVALUE
+    lift = _normalized(found.lift[:, keep]) / values[keep]
+    return q, replace(found, eigenvalues=1.0 - values[keep], lift=lift, n_capped=0)
+
+
+def _normalized(vectors: Array) -> Array:
+    """Columns of length √n."""
+    return vectors * (np.sqrt(len(vectors)) / np.linalg.norm(vectors, axis=0))

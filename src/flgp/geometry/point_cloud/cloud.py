@@ -1,0 +1,271 @@
+"""The unknown manifold: a point cloud, its anchors, and the eigenfunctions of the walk through them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Self
+
+import numpy as np
+
+from ..._progress import stage
+from ..._stored import stored
+from ..._threads import current_threads, thread_map, threads
+from ..._typing import Array, IntArray, RowLike
+from ...rows.blocks import Blocks, row_blocks
+from ...rows.sources import is_streamed, refuse_overflow
+from ..base import SparseRows, closeness_of
+from ..spectrum import Spectrum, fit_spectrum, link_parts, mean_spectrum
+from .anchors import choose_anchors
+from .defaults import auto_anchor_sets, auto_anchors, auto_eigenpairs
+from .walk import NeighborBlock, NeighborGraph, Transition, anchor_gram, fit_transition, join_to_anchors
+
+# Bandwidths are searched as c in 4ε² = c · mean d²: the paper's grid.
+BANDWIDTH_GRID = np.geomspace(0.1, 10.0, 20)
+# Rows that the search for the bandwidth looks at, and more where there are many anchors, up to twice as many;
+# the final graph uses all.
+_SEARCH_ROWS, _SEARCH_ROWS_PER_ANCHOR = 65_536, 100
+# Neighbours of rows on disk are kept up to this many pairs, about 200 MB.
+CACHED_PAIRS = 10_000_000
+
+
+@dataclass(frozen=True)
+class CloudPlaces:
+    """Points with their nearest anchors, which do not depend on the bandwidth."""
+
+    neighbors: NeighborBlock
+    closeness: Array  # (b,)
+
+
+@stored("basis of a point cloud")
+@dataclass(frozen=True)
+class CloudBasis:
+    """Eigenfunctions of the walk point → anchor → point: φ(x) = z(x) B."""
+
+    transition: Transition
+    spectrum: Spectrum
+
+    @property
+    def eigenvalues(self) -> Array:
+        """λ (M,) of the graph Laplacian."""
+        return self.spectrum.eigenvalues
+
+    @property
+    def time_unit(self) -> float:
+        """A step of the walk."""
+        return 1.0
+
+    @property
+    def bandwidth(self) -> float | None:
+        """ε of the SE kernel; None for local anchor embedding."""
+        return self.transition.epsilon
+
+    @property
+    def n_parts(self) -> int:
+        """Number of connected parts of the graph."""
+        return self.spectrum.n_components
+
+    @property
+    def n_capped(self) -> int:
+        """Number of stray parts whose prior variance was limited."""
+        return self.spectrum.n_capped
+
+    def part_of(self, places: CloudPlaces) -> IntArray:
+        """The connected part of each point's nearest anchor, (b,)."""
+        return self.spectrum.components[places.neighbors.index[:, 0]]
+
+    def rows(self, places: CloudPlaces) -> SparseRows:
+        """Rows of the transition matrix Z."""
+        return SparseRows(places.neighbors.index, self.transition.rows(places.neighbors))
+
+    def at_nodes(self, weights: Array) -> Array:
+        """B β at the anchors."""
+        return self.spectrum.lift @ weights
+
+    def features(self, places: CloudPlaces) -> Array:
+        """φ (b, M)."""
+        return self.rows(places).combine(self.spectrum.lift)
+
+
+@dataclass(frozen=True, eq=False)
+class PointCloud:
+    """A manifold that is known from points on it only; see `FLGPRegressor` for the parameters."""
+
+    n_anchors: int | str = "auto"
+    n_neighbors: int = 3
+    anchors: str | Array = "kmeans"
+    anchor_weights: str = "auto"
+    n_anchor_sets: int | str = "auto"
+    base_kernel: str = "lae"
+    bandwidth: float | None = None
+
+    def columns(self, n_columns: int) -> int:
+        """All of them."""
+        return n_columns
+
+    def identifiers(self, n_columns: int) -> tuple[int, ...]:
+        """None of them."""
+        return ()
+
+    def fit(self, rows: RowLike, rng: np.random.Generator) -> FittedCloud:
+        """Stages 1 to 3 on all rows (n, p): anchors, neighbours, weights."""
+        n, p = rows.shape
+        given = self._given_anchors(p)
+        n_sets = self._count_anchor_sets(n, p)
+        n_anchors = auto_anchors(n, n_sets) if isinstance(self.n_anchors, str) else int(self.n_anchors)
+        with stage(f"anchors for {n:,} points"):
+            sets = [choose_anchors(rows, n_anchors, given, rng, n_sets > 1) for _ in range(n_sets)]
+        uniform = self.anchor_weights == "uniform" or (
+            self.anchor_weights == "auto" and isinstance(given, str) and given in ("random", "all")
+        )
+        # Rows of a file that is larger than memory must not be followed by something just as large.
+        keep = not is_streamed(rows) or n * int(self.n_neighbors) * n_sets <= CACHED_PAIRS
+        with stage(f"neighbours among {sum(map(len, sets)):,} anchors"):
+            graph = join_to_anchors(
+                row_blocks(rows),
+                sets,
+                int(self.n_neighbors),
+                lae=self.base_kernel == "lae",
+                counts=not uniform,
+                keep=keep,
+                drop_singletons=isinstance(given, str) and given in ("kmeans", "minibatch"),
+            )
+        return FittedCloud(graph, None if graph.lae else self.bandwidth, keep)
+
+    def _given_anchors(self, p: int) -> str | Array:
+        if isinstance(self.anchors, str):
+            return self.anchors
+        try:
+            anchors = np.asarray(self.anchors, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"anchors must be the name of a rule, or numbers of shape (s, {p}).") from error
+        if anchors.ndim != 2 or anchors.shape[1] != p or len(anchors) == 0:
+            raise ValueError(
+                f"anchors has shape {anchors.shape}, but the points have {p} columns. Give an array of shape "
+                f"(s, {p})."
+            )
+        if not np.isfinite(anchors).all():
+            raise ValueError("anchors contains NaN or infinity. Remove those rows.")
+        refuse_overflow(anchors, "anchors")
+        return anchors
+
+    def _count_anchor_sets(self, n: int, p: int) -> int:
+        chosen = isinstance(self.anchors, str) and self.anchors != "all"
+        if isinstance(self.n_anchor_sets, str):
+            return auto_anchor_sets(n, p) if chosen and isinstance(self.n_anchors, str) else 1
+        if self.n_anchor_sets > 1 and not chosen:
+            raise ValueError(
+                f"n_anchor_sets={self.n_anchor_sets} needs anchors that are chosen at random: use "
+                "anchors='kmeans', 'minibatch' or 'random'."
+            )
+        return int(self.n_anchor_sets)
+
+
+@stored("point cloud")
+@dataclass(frozen=True)
+class FittedCloud:
+    """Every point joined to its nearest anchors."""
+
+    graph: NeighborGraph
+    given_bandwidth: float | None = None
+    in_memory: bool = True  # whether the neighbours of the fitted rows were kept between passes
+
+    @property
+    def anchors(self) -> Array:
+        """The anchors (s, p), set after set."""
+        return self.graph.anchors
+
+    def locate(self, X: Array) -> CloudPlaces:
+        """The nearest anchors of points (b, p)."""
+        return self.places_of(self.graph.find(X))
+
+    def places_of(self, block: NeighborBlock) -> CloudPlaces:
+        """Points whose neighbours are known."""
+        return CloudPlaces(block, closeness_of(self.graph.relative_distance(block.index, block.sqdist)))
+
+    def fitted_places(self) -> Blocks[CloudPlaces] | None:
+        """Where the fitted rows are, block by block; None where that would mean to read them again."""
+        blocks: Blocks[NeighborBlock] | None = self.graph.blocks
+        return blocks.map(self.places_of, keep=False) if blocks is not None and self.in_memory else None
+
+    def distance(self, X: Array) -> Array:
+        """Distance to the nearest anchor over the largest distance of fitted points there, (b,)."""
+        return self.graph.relative_distance(*self.graph.search(X, 1))
+
+    def coordinates(self, X: Array) -> Array:
+        """The points themselves."""
+        return np.asarray(X, dtype=np.float64)
+
+    def n_eigenpairs(self, n_labeled: int) -> int:
+        """What n_eigenpairs="auto" means here, for each set of anchors."""
+        return auto_eigenpairs(len(self.anchors), n_labeled, self.graph.n_sets)
+
+    @property
+    def bandwidths(self) -> Array | None:
+        """ε on the paper's grid; None where it is given or the weights have none."""
+        if self.graph.lae or self.given_bandwidth is not None:
+            return None
+        return np.sqrt(BANDWIDTH_GRID * self.graph.mean_sqdist) / 2.0
+
+    @property
+    def typical_bandwidth(self) -> float | None:
+        """A bandwidth for whoever has no labels: the given one, or 4ε² = mean d²."""
+        if self.graph.lae:
+            return None
+        return self.given_bandwidth or float(np.sqrt(self.graph.mean_sqdist)) / 2
+
+    def basis(
+        self,
+        n_eigenpairs: int,
+        bandwidth: float | None = None,
+        near: CloudBasis | None = None,
+        rough: bool = False,
+    ) -> CloudBasis:
+        """Stages 4 and 5 on all rows, or (`rough`) on a sample of them; `n_eigenpairs` for each set.
+
+        `near` is the basis at another bandwidth, in a search: this one is then found from it, and roughly.
+        """
+        graph, blocks = self.graph, self._sample if rough else None
+        step = fit_transition(graph, bandwidth or self.given_bandwidth, blocks)
+        gram = anchor_gram(graph, step, blocks)
+        start = None if near is None else near.spectrum
+        if graph.set_sizes is None:
+            # Not a mean of one: BLAS keeps all threads, and the features are not copied.
+            # Rows of Z sum to 1, so the entries of ZᵀZ sum to the number of rows seen.
+            return CloudBasis(step, fit_spectrum(gram, round(gram.sum()), n_eigenpairs, start))
+        each = max(current_threads() // graph.n_sets, 1)
+
+        def of_set(span: tuple[int, int]) -> Spectrum:
+            own = gram[slice(*span), slice(*span)]
+            beside = None if start is None else start.of_anchors(slice(*span))
+            with threads(each):
+                return fit_spectrum(own, round(own.sum()), n_eigenpairs, beside)
+
+        bounds = np.cumsum([0, *graph.set_sizes]).tolist()
+        spectrum = mean_spectrum(list(thread_map(of_set, pairwise(bounds), graph.n_sets)))
+        if spectrum.n_components > 1:
+            spectrum = link_parts(spectrum, graph.search(graph.anchors, 1)[0])
+        return CloudBasis(step, spectrum)
+
+    def frozen(self) -> Self:
+        """The same without the n·r neighbours of the fitted points."""
+        return replace(self, graph=replace(self.graph, blocks=None))
+
+    @cached_property
+    def _sample(self) -> Blocks[NeighborBlock] | None:
+        """Every k-th row, enough of them to rank the bandwidths; None: all rows."""
+        graph = self.graph
+        rows = int(np.clip(_SEARCH_ROWS_PER_ANCHOR * len(graph.anchors), _SEARCH_ROWS, 2 * _SEARCH_ROWS))
+        stride = graph.n_rows // rows
+        return graph.blocks.map_at(_Thin(stride)) if stride > 1 else None
+
+
+class _Thin:
+    """Every `stride`-th row, the same ones however the rows are divided into blocks."""
+
+    def __init__(self, stride: int) -> None:
+        self.stride = stride
+
+    def __call__(self, block: NeighborBlock, start: int) -> NeighborBlock:
+        return block.thinned(self.stride, -start % self.stride)

@@ -1,0 +1,133 @@
+"""k-means made for anchors: k-means++ quality in a fraction of its time, the same for any thread count."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..._threads import thread_map
+from ..._typing import Array, IntArray
+from .lloyd import cluster_means, plain_lloyd
+from .neighbors import MAX_TREE_COLUMNS, NeighborSearch
+
+# Each seeding round multiplies the number of centres by this: few rounds, and D² stays up to date.
+_SEEDING_GROWTH = 1.5
+# Lloyd stops when the inertia falls by less than this (relative): roughly, to convergence.
+_ROUGH, _FINE = 1e-2, 1e-3
+# Points for each centre that seeding and relocation look at.
+_ROUGH_POINTS = 8
+# Share of the centres that the first relocation moves; halved when a move does not pay, down to the last.
+_RELOCATED, _LAST_RELOCATED = 0.1, 0.02
+# Few points are not worth a thread.
+_ROWS_PER_TASK, _FEW_POINTS = 2_048, 8_192
+
+
+def kmeans(
+    points: Array,
+    n_clusters: int,
+    rng: np.random.Generator,
+    *,
+    max_iter: int | None = None,
+) -> Array:
+    """Cluster centres, shape (at most n_clusters, p): fewer when there are fewer distinct points.
+
+    In few columns: seeding draws with probability ∝ squared distance to the nearest centre, as k-means++
+    does, but many at a time. Between rounds of Lloyd's iteration the centres that would be missed least
+    move into the clusters with the largest inertia, which undoes what the seeding got wrong: two centres
+    where one would do, one centre between two sheets.
+
+    In many columns distances concentrate, and both would only collect outliers: random seeding and plain
+    Lloyd in single precision give lower inertia and lower error of the labels, in a fraction of the time.
+
+    `max_iter` counts assignments after seeding (default 100, or 20 in many columns).
+    """
+    points = np.ascontiguousarray(points)
+    if points.shape[1] > MAX_TREE_COLUMNS:
+        return plain_lloyd(points, n_clusters, rng, 20 if max_iter is None else max_iter)
+    max_iter = 100 if max_iter is None else max_iter
+    # A few points for each centre tell where centres are missing; all of them tell where exactly.
+    count = min(len(points), _ROUGH_POINTS * n_clusters)
+    sample = points[np.sort(rng.choice(len(points), count, replace=False))]
+    centers = _seed(sample, n_clusters, rng)
+    centers, inertia, used = _lloyd(sample, centers, _ROUGH, max_iter)
+    moved = int(_RELOCATED * len(centers))
+    while moved > _LAST_RELOCATED * len(centers) and used < max_iter:
+        proposal = _relocate(sample, centers, moved)
+        proposal, lower, spent = _lloyd(sample, proposal, _ROUGH, max_iter - used)
+        used += spent + 1
+        if lower < inertia * (1.0 - _FINE):
+            centers, inertia = proposal, lower
+        else:
+            moved //= 2
+    centers, _, _ = _lloyd(points, centers, _FINE, max(max_iter - used, 1))
+    return centers
+
+
+def _seed(points: Array, n_clusters: int, rng: np.random.Generator) -> Array:
+    centers = points[rng.integers(len(points), size=1)]
+    _, sqdist = _assign(points, centers, 1)
+    nearest = sqdist[:, 0]
+    while len(centers) < n_clusters:
+        available = int(np.count_nonzero(nearest))
+        if available == 0:  # every distinct point is a centre already
+            break
+        growth = int(np.ceil(len(centers) * (_SEEDING_GROWTH - 1.0)))
+        count = min(growth, n_clusters - len(centers), available)
+        new = rng.choice(len(points), size=count, replace=False, p=nearest / nearest.sum())
+        fresh = np.unique(points[new], axis=0)
+        centers = np.concatenate([centers, fresh])
+        _, sqdist = _assign(points, fresh, 1)
+        nearest = np.minimum(nearest, sqdist[:, 0])
+    return np.asarray(centers, dtype=np.float64)
+
+
+def _lloyd(points: Array, centers: Array, tol: float, max_iter: int) -> tuple[Array, float, int]:
+    """Lloyd's iteration; returns centres, the inertia before their last move, and the rounds used."""
+    previous, used = np.inf, 0
+    while used < max_iter:
+        used += 1
+        label, sqdist = _assign(points, centers, 1)
+        inertia = float(sqdist.sum())
+        centers = cluster_means(points, label[:, 0], sqdist[:, 0], len(centers))
+        if inertia >= previous * (1.0 - tol):
+            break
+        previous = inertia
+    return centers, inertia, used
+
+
+def _assign(points: Array, centers: Array, k: int) -> tuple[IntArray, Array]:
+    """The k nearest centres of every point and the squared distances, each (n, k)."""
+    search = NeighborSearch(centers)
+    if len(points) <= _FEW_POINTS:
+        return search(points, k)
+    starts = range(0, len(points), _ROWS_PER_TASK)
+    parts = list(thread_map(lambda i: search(points[i : i + _ROWS_PER_TASK], k), starts))
+    return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+
+
+def _relocate(points: Array, centers: Array, count: int) -> Array:
+    """Move the `count` centres that would be missed least to points of the worst clusters."""
+    if len(centers) < 3:
+        return centers
+    label, sqdist = _assign(points, centers, 2)
+    inertia = np.bincount(label[:, 0], weights=sqdist[:, 0], minlength=len(centers))
+    missed = np.bincount(label[:, 0], weights=sqdist[:, 1] - sqdist[:, 0], minlength=len(centers))
+    worst = np.argsort(inertia, kind="stable")[::-1][:count]
+    # Removing two neighbours at once would cost more than their sum says: only every other one.
+    least = np.argsort(missed, kind="stable")
+    heir = np.zeros(len(centers), dtype=np.int64)
+    heir[label[:, 0]] = label[:, 1]
+    movable: list[int] = []
+    kept = np.zeros(len(centers), dtype=bool)
+    kept[worst] = True
+    for center in least:
+        if len(movable) == count:
+            break
+        if not kept[center]:
+            movable.append(center)
+            kept[heir[center]] = True
+    # The farthest point of each of the worst clusters.
+    order = np.lexsort((sqdist[:, 0], label[:, 0]))
+    last = np.searchsorted(label[order, 0], worst, side="right") - 1
+    centers = centers.copy()
+    centers[movable] = points[order[last[: len(movable)]]]
+    return centers

@@ -1,0 +1,344 @@
+"""From neighbours to the transition matrix Z, and all that a new point needs to get its row of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ..._stored import REBUILT, stored
+from ..._typing import Array, IntArray
+from ...rows.blocks import Blocks
+from .neighbors import AnchorSearch
+from .weights import local_anchor_weights
+
+# Up to this many anchors the Gram matrix is accumulated in a dense table, which is fastest.
+_DENSE_GRAM = 1500
+# Where all points are one, distances are 0 but bandwidths and radii are not: they are what rounding leaves.
+_ROUNDING, _SMALLEST_SQDIST = 1e-15, 1e-200
+
+
+@dataclass(frozen=True)
+class NeighborBlock:
+    """Neighbours of a block of rows; they do not depend on the bandwidth. With k sets of anchors r is k·r."""
+
+    index: IntArray  # (b, r) nearest anchors, nearest first, set after set
+    sqdist: Array  # (b, r)
+    weights: Array | None  # (b, r) local anchor embedding; None for the SE kernel
+
+    def thinned(self, stride: int, first: int = 0) -> NeighborBlock:
+        """Every `stride`-th row from row `first` on."""
+        rows = slice(first, None, stride)
+        weights = None if self.weights is None else self.weights[rows].copy()
+        # Copies: a view would keep the whole block in memory.
+        return NeighborBlock(self.index[rows].copy(), self.sqdist[rows].copy(), weights)
+
+
+@stored("anchors and their neighbourhoods")
+@dataclass(frozen=True)
+class NeighborGraph:
+    """Every point joined to its r nearest anchors of each set; no anchor is without a point."""
+
+    anchors: Array  # (s, p), of all sets
+    n_neighbors: int
+    lae: bool  # local anchor embedding weights rather than SE
+    sizes: Array  # (s,) n_j: points whose nearest anchor is u_j
+    radii: Array  # (s,) largest distance of those points, at least the root mean d² of all pairs
+    nearest_sqdist: Array  # (s,) smallest d² of any pair with this anchor
+    mean_sqdist: float  # over the kept n·r pairs
+    n_rows: int
+    lae_mass: Array | None = None  # (s,) c_j of local anchor embedding, where the search has summed it
+    set_sizes: tuple[int, ...] | None = None  # anchors in each of several sets; None: there is one
+    blocks: Any = field(default=None, metadata=REBUILT, repr=False)  # of the fitted rows, during a fit
+    search: Any = field(default=None, metadata=REBUILT, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.search is None:  # read from a file
+            search = AnchorSearch(self.anchors, self.set_sizes or [len(self.anchors)])
+            object.__setattr__(self, "search", search)
+
+    @property
+    def n_sets(self) -> int:
+        """Number of sets of anchors."""
+        return 1 if self.set_sizes is None else len(self.set_sizes)
+
+    def relative_distance(self, index: IntArray, sqdist: Array) -> Array:
+        """Distance to the nearest anchor over the radius there, (b,); of several sets, the least.
+
+        `index` and `sqdist` are (b, r): the neighbours of each set, nearest first.
+        """
+        first = slice(None, None, index.shape[1] // self.n_sets)
+        return _columns(np.minimum, np.sqrt(sqdist[:, first]) / self.radii[index[:, first]])
+
+    def find(self, X: Array) -> NeighborBlock:
+        """Neighbours of any points (b, p)."""
+        return find_neighbors(X, self.search, self.n_neighbors, self.lae)
+
+
+@dataclass(frozen=True)
+class _Summary:
+    """What the anchors see of a block of rows, each (s,) but the last two."""
+
+    counts: Array
+    mass: Array
+    radii: Array
+    nearest: Array
+    total_sqdist: float
+    rows: int
+
+    def __add__(self, other: _Summary) -> _Summary:
+        return _Summary(
+            self.counts + other.counts,
+            self.mass + other.mass,
+            np.maximum(self.radii, other.radii),
+            np.minimum(self.nearest, other.nearest),
+            self.total_sqdist + other.total_sqdist,
+            self.rows + other.rows,
+        )
+
+
+def find_neighbors(X: Array, search: AnchorSearch, r: int, lae: bool) -> NeighborBlock:
+    """Neighbours of a block of rows (b, p), with their local anchor weights if `lae`."""
+    index, sqdist = search(X, r)
+    if not lae:
+        return NeighborBlock(index, sqdist, None)
+    X, sets = search.bounded(X), np.split(index, search.n_sets, axis=1)
+    weights = [local_anchor_weights(X, search.anchors, own) for own in sets]
+    return NeighborBlock(index, sqdist, np.concatenate(weights, axis=1))
+
+
+def join_to_anchors(
+    rows: Blocks[Array],
+    anchors: Array | Sequence[Array],
+    r: int,
+    lae: bool,
+    counts: bool,
+    keep: bool = True,
+    drop_singletons: bool = False,
+) -> NeighborGraph:
+    """Stages 2 and 3. Anchors that nobody uses are dropped; who is near one looks again among the rest.
+
+    Parameters
+    ----------
+    rows : blocks of shape (b, p)
+    anchors : array of shape (s, p), or several of them
+        Of several sets each makes a walk of its own.
+    r : int
+    lae : bool
+        Local anchor embedding weights (True) or SE (False).
+    counts : bool
+        n_j = cluster sizes; otherwise 1.
+    keep : bool
+        Keep the n·r neighbours in memory, or find them again at every pass.
+    drop_singletons : bool
+        Also drop anchors that only a single point uses, unless that would leave fewer than half. A cluster
+        of one outlier is its own anchor: the walk never leaves it, and an eigenpair is spent on it.
+    """
+    sets = [anchors] if isinstance(anchors, np.ndarray) else list(anchors)
+    anchors, owner = np.concatenate(sets), np.repeat(np.arange(len(sets)), [len(part) for part in sets])
+    enough = len(anchors) // 2
+    blocks: Blocks[NeighborBlock] | None = None
+    alive = np.ones(len(anchors), dtype=bool)
+    while True:
+        set_sizes = tuple(int(size) for size in np.bincount(owner) if size)
+        search = AnchorSearch(anchors, set_sizes)
+        find = _Finder(search, r, lae)
+        if blocks is None or not keep:
+            blocks = rows.map(find, keep=keep)
+        else:
+            blocks = rows.beside(blocks).map(_Refinder(find, alive))
+        summary: _Summary = blocks.reduce(_Summarizer(len(anchors), len(set_sizes)))
+        alive = summary.mass > 0
+        if counts:
+            alive &= summary.counts > 0
+        # The one point of a singleton gives it weight 1; more than that, and others lean on it too.
+        joined = alive & ((summary.counts > 1) | (summary.mass > 1.01))
+        if drop_singletons and np.count_nonzero(joined) >= max(enough, 1):
+            alive = joined
+        if alive.all():
+            break
+        anchors, owner = anchors[alive], owner[alive]
+    rounding = max((_ROUNDING * float(np.abs(anchors).max())) ** 2, _SMALLEST_SQDIST)
+    r = min(r, *set_sizes)
+    mean_sqdist = max(summary.total_sqdist / (summary.rows * r * len(set_sizes)), rounding)
+    # An anchor with a single point has radius 0, but its surroundings are no less known than others'.
+    radii = np.maximum(summary.radii, np.sqrt(mean_sqdist))
+    return NeighborGraph(
+        anchors=anchors,
+        search=search,
+        n_neighbors=r,
+        lae=lae,
+        sizes=summary.counts if counts else np.ones(len(anchors)),
+        radii=radii,
+        nearest_sqdist=summary.nearest,
+        mean_sqdist=mean_sqdist,
+        n_rows=summary.rows,
+        blocks=blocks,
+        lae_mass=summary.mass if lae else None,
+        set_sizes=set_sizes if len(set_sizes) > 1 else None,
+    )
+
+
+class _Finder:
+    """`find_neighbors` with its arguments, as an object that can be sent to a worker."""
+
+    def __init__(self, search: AnchorSearch, r: int, lae: bool) -> None:
+        self.search, self.r, self.lae = search, r, lae
+
+    def __call__(self, X: Array) -> NeighborBlock:
+        return find_neighbors(X, self.search, self.r, self.lae)
+
+
+class _Refinder:
+    """Neighbours among the anchors that are `alive` (s,), from those among all: few rows have lost any."""
+
+    def __init__(self, find: _Finder, alive: Array) -> None:
+        self.find, self.alive = find, alive
+
+    def __call__(self, pair: tuple[Array, NeighborBlock]) -> NeighborBlock:
+        X, old = pair
+        lost = ~self.alive[old.index].all(axis=1)
+        fresh = self.find(X[lost])
+        if fresh.index.shape[1] < old.index.shape[1]:  # a set has fewer than r anchors left
+            return self.find(X)
+        index = (np.cumsum(self.alive) - 1).astype(np.int32)[old.index]
+        index[lost] = fresh.index
+        sqdist, weights = old.sqdist.copy(), None
+        sqdist[lost] = fresh.sqdist
+        if old.weights is not None:
+            weights = old.weights.copy()
+            weights[lost] = fresh.weights
+        return NeighborBlock(index, sqdist, weights)
+
+
+class _Summarizer:
+    def __init__(self, s: int, n_sets: int) -> None:
+        self.s, self.n_sets = s, n_sets
+
+    def __call__(self, block: NeighborBlock) -> _Summary:
+        first = slice(None, None, block.index.shape[1] // self.n_sets)  # the nearest anchor of each set
+        nearest = block.index[:, first].ravel()
+        radii = np.zeros(self.s)
+        np.maximum.at(radii, nearest, np.sqrt(block.sqdist[:, first]).ravel())
+        closest = np.full(self.s, np.inf)
+        np.minimum.at(closest, block.index.ravel(), block.sqdist.ravel())
+        mass = None if block.weights is None else block.weights.ravel()
+        return _Summary(
+            np.bincount(nearest, minlength=self.s).astype(float),
+            np.bincount(block.index.ravel(), weights=mass, minlength=self.s).astype(float),
+            radii,
+            closest,
+            float(block.sqdist.sum()),
+            len(block.index),
+        )
+
+
+@stored("transition weights")
+@dataclass(frozen=True)
+class Transition:
+    """Z_ij ∝ n_j K_ij / c_j with c_j = Σ_i K_ij: the frozen ratio n_j / c_j serves seen and new points."""
+
+    log_ratio: Array  # (s,) log n_j - log c_j
+    epsilon: float | None  # ε of the SE kernel; None: local anchor embedding
+    n_sets: int = 1  # of anchors
+
+    def rows(self, block: NeighborBlock) -> Array:
+        """Rows of Z on their r neighbours, shape (b, r), each summing to 1 (in each set)."""
+        if self.epsilon is None:
+            assert block.weights is not None
+            z = block.weights * np.exp(self.log_ratio - self.log_ratio.max())[block.index]
+        else:
+            # In the log domain: a small ε or an outlier must not end as 0/0.
+            z = self.log_ratio[block.index] - block.sqdist / (4.0 * self.epsilon**2)
+            for own in np.split(z, self.n_sets, axis=1):
+                # Column by column: NumPy's reductions along an axis of r = 3 cost ten times as much.
+                own -= _columns(np.maximum, own)[:, None]
+            np.exp(z, out=z)
+        for own in np.split(z, self.n_sets, axis=1):
+            own /= _columns(np.add, own)[:, None]
+        return z
+
+
+def _columns(ufunc: np.ufunc, values: Array) -> Array:
+    """The columns of `values` (b, r) combined, (b,)."""
+    result = values[:, 0].copy()
+    for column in range(1, values.shape[1]):
+        ufunc(result, values[:, column], out=result)
+    return result
+
+
+def fit_transition(graph: NeighborGraph, epsilon: float | None, blocks: Blocks | None = None) -> Transition:
+    """Stage 4: column sums over all rows (or over some `blocks` of them), in the log domain."""
+    s = len(graph.anchors)
+    known = graph.lae_mass if blocks is None else None  # saves a pass over rows that are not in memory
+    blocks = graph.blocks if blocks is None else blocks
+    if epsilon is None:
+        mass = blocks.reduce(_LocalMass(s)) if known is None else known
+        log_mass = np.log(np.maximum(mass, np.finfo(float).tiny))
+    else:
+        scale = 4.0 * epsilon**2
+        shifted = blocks.reduce(_ShiftedMass(s, graph.nearest_sqdist, scale))
+        # At least 1 over all rows; less only where a sample of them misses an anchor.
+        log_mass = np.log(np.maximum(shifted, 1.0)) - graph.nearest_sqdist / scale
+    return Transition(np.log(graph.sizes) - log_mass, epsilon, graph.n_sets)
+
+
+class _LocalMass:
+    def __init__(self, s: int) -> None:
+        self.s = s
+
+    def __call__(self, block: NeighborBlock) -> Array:
+        assert block.weights is not None
+        return _column_sums(block.index, block.weights, self.s)
+
+
+class _ShiftedMass:
+    """Σ_i exp(-(d²_ij - min_i d²_ij)/4ε²): at least one term is 1, so its logarithm is safe."""
+
+    def __init__(self, s: int, nearest: Array, scale: float) -> None:
+        self.s, self.nearest, self.scale = s, nearest, scale
+
+    def __call__(self, block: NeighborBlock) -> Array:
+        weights = np.exp((self.nearest[block.index] - block.sqdist) / self.scale)
+        return _column_sums(block.index, weights, self.s)
+
+
+def _column_sums(index: IntArray, values: Array, s: int) -> Array:
+    return np.asarray(np.bincount(index.ravel(), weights=values.ravel(), minlength=s), dtype=float)
+
+
+def anchor_gram(graph: NeighborGraph, step: Transition, blocks: Blocks | None = None) -> sparse.csr_array:
+    """ZᵀZ, shape (s, s), sparse: a sum over rows, so it streams and distributes.
+
+    Of several sets, a block for each on the diagonal: no walk leaves its set.
+    """
+    blocks = graph.blocks if blocks is None else blocks
+    gram = sparse.csr_array(blocks.reduce(_GramPart(step, len(graph.anchors))))
+    full = sparse.csr_array(gram + sparse.triu(gram, 1, format="csr").T)
+    full.eliminate_zeros()
+    return full
+
+
+class _GramPart:
+    """The upper triangle of ZᵀZ of one block: each pair of neighbours once."""
+
+    def __init__(self, step: Transition, s: int) -> None:
+        self.step, self.s = step, s
+
+    def __call__(self, block: NeighborBlock) -> Array | sparse.csr_array:
+        z, s, n_sets = self.step.rows(block), self.s, self.step.n_sets
+        r = block.index.shape[1] // n_sets
+        first, second = (
+            np.add.outer(r * np.arange(n_sets), pair).ravel()  # the same pairs in each set
+            for pair in np.triu_indices(r)
+        )
+        a, b = block.index[:, first], block.index[:, second]
+        low, high = np.minimum(a, b), np.maximum(a, b)
+        products = (z[:, first] * z[:, second]).ravel()
+        if s <= _DENSE_GRAM:
+            cell = (low * np.int64(s) + high).ravel()
+            return np.bincount(cell, weights=products, minlength=s * s).reshape(s, s)
+        return sparse.csr_array((products, (low.ravel(), high.ravel())), shape=(s, s))

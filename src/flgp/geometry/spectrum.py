@@ -1,0 +1,213 @@
+"""Stage 5: eigenpairs of the graph Laplacian from the small matrix ZᵀZ, and their lift to any point."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from scipy import linalg, sparse
+from scipy.sparse.csgraph import connected_components
+
+from .._stored import stored
+from .._threads import thread_map, threads
+from .._typing import Array, IntArray
+from .eigensolvers import FINE, ROUGH, leading_eigenpairs
+
+# The lift divides by σ: smaller ones carry no signal and would only amplify rounding.
+_SMALLEST_SIGMA = 1e-4
+# Entries of the normalised Gram matrix below this do not connect two anchors.
+_EDGE = 1e-13
+# Eigenvalues this near mix their vectors, by rounding over their difference.
+_NEARLY = 1e-6
+# Numbers of the lift (2 GB) that components alone may ask for.
+_MOST_NUMBERS = 250_000_000
+# Components up to this size are solved sooner than a thread starts.
+_TINY_COMPONENT = 300
+# A component's prior variance is a²·n/n_c. One with this many times the usual value holds so few
+# points that the value is an artefact; its features are scaled down to the limit.
+_MAX_RELATIVE_VARIANCE = 10.0
+
+
+# `leading_eigenpairs`, or another function with its arguments.
+Solver = Callable[[sparse.csr_array, int, Array, float], tuple[Array, Array]]
+
+
+@stored("eigenvectors at nodes")
+@dataclass(frozen=True)
+class Spectrum:
+    """Eigenpairs of L = I - (ZΛ⁻¹Zᵀ)^(1/2), as a feature map φ(x) = z(x) B.
+
+    `n_capped` counts stray components whose prior variance was limited.
+    """
+
+    eigenvalues: Array  # (M,) λ_i = 1 - σ_i, ascending
+    lift: Array  # (s, M) B = √n Λ^(-1/2) W diag(1/σ)
+    components: IntArray  # (s,) connected component of each anchor
+    n_capped: int
+
+    @property
+    def n_components(self) -> int:
+        """Number of connected components of the graph."""
+        return int(self.components.max()) + 1
+
+    def of_anchors(self, anchors: slice) -> Spectrum:
+        """The part on one of several sets of anchors."""
+        lift = self.lift[anchors]
+        own = lift.any(axis=0)
+        return replace(
+            self, eigenvalues=self.eigenvalues[own], lift=lift[:, own], components=self.components[anchors]
+        )
+
+
+def mean_spectrum(parts: Sequence[Spectrum]) -> Spectrum:
+    """The features of several sets of anchors side by side: their kernel is the mean of the sets' kernels."""
+    sizes = [part.n_components for part in parts]
+    starts = np.cumsum([0, *sizes[:-1]])
+    components = np.concatenate([part.components + a for part, a in zip(parts, starts, strict=True)])
+    if min(sizes) == 1:  # that set holds all together
+        components = np.zeros_like(components)
+    eigenvalues = np.concatenate([part.eigenvalues for part in parts])
+    order = np.argsort(eigenvalues, kind="stable")
+    lift = linalg.block_diag(*(part.lift for part in parts))[:, order] / np.sqrt(len(parts))
+    return Spectrum(eigenvalues[order], lift, components, max(part.n_capped for part in parts))
+
+
+def link_parts(spectrum: Spectrum, nearest: IntArray) -> Spectrum:
+    """Parts of several sets are one where they are in the same place.
+
+    `nearest` (s, k) are the anchors of each of the k sets that are nearest to each anchor.
+    """
+    labels, count = spectrum.components[nearest], spectrum.n_components
+    pairs = (labels[:, :1].repeat(labels.shape[1], axis=1).ravel(), labels.ravel())
+    links = sparse.csr_array((np.ones(labels.size), pairs), shape=(count, count))
+    return replace(
+        spectrum,
+        components=connected_components(links, directed=False)[1].astype(np.int64)[spectrum.components],
+    )
+
+
+def fit_spectrum(
+    gram: sparse.csr_array,
+    n_rows: int,
+    n_eigenpairs: int,
+    near: Spectrum | None = None,
+    solver: Solver = leading_eigenpairs,
+) -> Spectrum:
+    """The leading eigenpairs of the graph with Gram matrix ZᵀZ (s, s).
+
+    `near` is the spectrum of a similar graph, where several are compared: the eigenvectors start from it and
+    are found roughly only, which is far better than a comparison of evidences needs.
+
+    The graph is split into its connected components first: σ = 1 then comes out once for each, and no
+    eigenvector mixes two components. At least one eigenpair of each is kept.
+    """
+    mass = gram.sum(axis=1)  # Λ: the rows of Z sum to 1, so ZᵀZ 1 is the column sum of Z
+    # A sample of the rows may leave an anchor without any: it then has no features.
+    root = np.divide(1.0, np.sqrt(mass), out=np.zeros(len(mass)), where=mass > 0)
+    normalized = sparse.csr_array(sparse.diags_array(root) @ gram @ sparse.diags_array(root))
+    pattern = normalized.copy()
+    pattern.data = (pattern.data > _EDGE).astype(float)
+    pattern.eliminate_zeros()
+    n_components, components = connected_components(pattern, directed=False)
+    seen = min(n_components, max(_MOST_NUMBERS // len(mass), 1))
+    if seen < n_components and near is None:
+        warnings.warn(
+            f"The graph falls into {n_components:,} parts, and there is memory for the {seen:,} largest: "
+            "elsewhere predictions are the prior mean. A wider bandwidth or more neighbours would hold it "
+            "together.",
+            UserWarning,
+            stacklevel=2,
+        )
+    wanted = max(n_eigenpairs, seen)
+    of_each = wanted - seen + 1  # the others have one each at least
+
+    order = np.argsort(components, kind="stable")
+    bounds = np.searchsorted(components[order], np.arange(n_components + 1))
+
+    def solve(span: tuple[int, int]) -> tuple[Array, Array, IntArray]:
+        members = order[slice(*span)]
+        block = normalized[members][:, members] if n_components > 1 else normalized
+        trivial = _trivial_vector(mass[members])
+        if near is None:
+            return *_solved(block, of_each, trivial, solver=solver), members
+        vectors = near.lift[members] * trivial[:, None]
+        return *_solved(block, of_each, trivial, vectors, ROUGH), members
+
+    # Several components are fastest on one thread each, side by side unless they are tiny.
+    spans = list(pairwise(bounds.tolist()))
+    if n_components > 1:
+        side_by_side = None if np.diff(bounds).max() > _TINY_COMPONENT else 1
+        with threads(1) if side_by_side == 1 else nullcontext():
+            pieces = list(thread_map(solve, spans, side_by_side))
+    else:
+        pieces = [solve(span) for span in spans]
+
+    squared = np.concatenate([values for values, _, _ in pieces])
+    owner = np.repeat(np.arange(n_components), [len(values) for values, _, _ in pieces])
+    column = np.concatenate([np.arange(len(values)) for values, _, _ in pieces])
+    sigma = np.sqrt(np.clip(squared, 0.0, 1.0))
+    # One eigenpair of each component first (of the largest ones), then the largest of all.
+    smallness = np.where(column > 0, 0.0, -np.bincount(components, weights=mass)[owner])
+    rank = np.lexsort((owner, -sigma, smallness, column > 0))
+    keep = rank[sigma[rank] > _SMALLEST_SIGMA][:wanted]
+    keep = keep[np.lexsort((owner[keep], -sigma[keep]))]
+
+    cap, n_capped = variance_caps(mass, components, n_components, n_rows)
+    lift = np.zeros((len(mass), len(keep)))
+    for position, pair in enumerate(keep):
+        _, vectors, members = pieces[owner[pair]]
+        lift[members, position] = vectors[:, column[pair]] / sigma[pair]
+    lift *= (np.sqrt(n_rows) * root * np.sqrt(cap[components]))[:, None]
+    return Spectrum(1.0 - sigma[keep], lift, components.astype(np.int64), n_capped)
+
+
+def _trivial_vector(mass: Array) -> Array:
+    """The eigenvector with σ = 1 of a component: Λ^(1/2) 1, known without computing."""
+    total = mass.sum()
+    return np.sqrt(mass / total) if total > 0 else np.full(len(mass), 1.0)
+
+
+def _solved(
+    block: sparse.csr_array,
+    wanted: int,
+    trivial: Array,
+    start: Array | None = None,
+    tolerance: float = FINE,
+    solver: Solver = leading_eigenpairs,
+) -> tuple[Array, Array]:
+    """Largest eigenvalues σ², descending, with vectors whose signs do not depend on the solver."""
+    size = block.shape[0]
+    if wanted == 1:
+        return np.ones(1), trivial[:, None]
+    if start is None:
+        start = trivial + np.random.default_rng(0).standard_normal(size) / np.sqrt(size)
+    values, vectors = solver(block, wanted, start, tolerance)
+    # The top pair is known exactly. Where others are as near to 1, between parts that hardly hold together,
+    # the solver cannot tell them from it: they are looked for again, orthogonal to it.
+    near_one = int(np.count_nonzero(values > 1.0 - _NEARLY))
+    if near_one > 1:
+        mixed = vectors[:, :near_one] - np.outer(trivial, trivial @ vectors[:, :near_one])
+        basis = linalg.svd(mixed, full_matrices=False)[0][:, : near_one - 1]
+        own, rotation = linalg.eigh(basis.T @ (block @ basis))
+        values[1:near_one], vectors[:, 1:near_one] = own[::-1], basis @ rotation[:, ::-1]
+    values[0], vectors[:, 0] = 1.0, trivial
+    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(values))])
+    return values, vectors * np.where(signs == 0, 1.0, signs)
+
+
+def variance_caps(mass: Array, components: IntArray, count: int, n_rows: float) -> tuple[Array, int]:
+    """Factor ≤ 1 on the prior variance of each component, and how many are below 1."""
+    rows = np.bincount(components, weights=mass, minlength=count).astype(float)
+    usual = _weighted_median(n_rows / np.maximum(rows, 1e-300), rows)
+    cap = np.minimum(1.0, _MAX_RELATIVE_VARIANCE * usual * rows / n_rows)
+    return cap, int(np.count_nonzero(cap < 1.0 - 1e-12))
+
+
+def _weighted_median(values: Array, weights: Array) -> float:
+    order = np.argsort(values)
+    half = np.searchsorted(np.cumsum(weights[order]), 0.5 * weights.sum())
+    return float(values[order[min(half, len(values) - 1)]])

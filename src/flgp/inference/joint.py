@@ -1,0 +1,146 @@
+"""The joint model y = Φβ + u + noise, β ~ N(0, diag(d)): evidence, exact gradient, posterior of β.
+
+With W = F^(-1/2)(I - B), so that Σ⁻¹ = WᵀW for the covariance Σ of u + noise, and A = WΦD^(1/2), z = Wy:
+H = I + AᵀA, w̄ = H⁻¹Aᵀz, r = z - Aw̄, and
+log p(y) = -½(|r|² + |w̄|² + log|H| + Σ log F + m log 2π).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg, sparse
+
+from .._threads import thread_map
+from .._typing import Array, BoolArray
+from ..terms.local.euclidean import LocalModel
+from ..terms.local.neighborhoods import Neighborhoods
+from ..terms.local.vecchia import VecchiaFactor, vecchia_factor
+from .posterior import Evaluation, WeightPosterior
+
+# A feature whose column of A has a smaller square norm is left at its prior: log|H| moves by less than this.
+_NEGLIGIBLE = 1e-13
+# Rows whose neighbours' features are gathered at once: k·M numbers a row, to stay in cache.
+_GATHER_ENTRIES = 500_000
+
+
+@dataclass(frozen=True)
+class JointData:
+    """What an evidence search does not change.
+
+    A constant is one more column of ones in `features`, with its own entry of d.
+    """
+
+    features: Array  # (m, M) Φ at the labelled points
+    y: Array  # (m,)
+    noise_scale: Array  # (m,) v: the noise variance of row i is σ²·v_i
+    near: Neighborhoods
+
+
+@dataclass(frozen=True)
+class _WeightSpace:
+    """The linear algebra of one evaluation, over the q features that matter."""
+
+    keep: BoolArray  # (M,)
+    root: Array  # (q,) d^(1/2)
+    scaled: Array  # (m, q) ΦD^(1/2)
+    design: Array  # (m, q) A
+    inverse: Array  # (q, q) L⁻¹ with H = L Lᵀ
+    mean: Array  # (q,) w̄
+    white_residual: Array  # (m,) r
+    residual: Array  # (m,) ρ = y - Φβ̄
+
+    def posterior(self, d: Array) -> WeightPosterior:
+        """β ~ N(mean, C Cᵀ), C = D^(1/2)L⁻ᵀ; features left out keep their prior."""
+        mean, factor = np.zeros(len(d)), np.diag(np.sqrt(d))
+        mean[self.keep] = self.root * self.mean
+        factor[np.ix_(self.keep, self.keep)] = self.root[:, None] * self.inverse.T
+        return WeightPosterior(mean, factor)
+
+
+def evaluate(data: JointData, d: Array, local: LocalModel) -> Evaluation:
+    """Evidence, exact gradient and posterior, O(m k³ + m k M + m M² + M³).
+
+    Parameters
+    ----------
+    data : JointData
+    d : array of shape (M,)
+        Prior variances of the features' weights.
+    local : LocalModel
+        With `noise_variance` 0 only its jitter separates duplicate points.
+
+    Returns
+    -------
+    Evaluation
+        `gradient_log_d` has shape (M,); `gradient_parameters` is in log σ², `gradient_local` in log ℓ,
+        log a_u² and, for a kernel with a shape, log α.
+    """
+    factor, slopes = vecchia_factor(data.near, local, data.noise_scale)
+    space = _weight_space(data, d, factor)
+    P = space.design @ (space.inverse.T @ space.inverse)  # A H⁻¹
+    leverage = np.einsum("ij,ij->i", P, space.design)
+    r, root_F = space.white_residual, np.sqrt(factor.variances)
+    # ∂ log p/∂F_i and ∂ log p/∂B_ij, each row's with its neighbours'.
+    by_variance = 0.5 * (r**2 + leverage - 1.0) / factor.variances
+    by_coefficient = pair_products(P, space.scaled, data.near)
+    by_coefficient += r[:, None] * space.residual[data.near.neighbors]
+    by_coefficient /= root_F[:, None]
+    by_d = np.zeros(len(d))
+    by_d[space.keep] = 0.5 * (space.mean**2 + np.einsum("ij,ij->j", space.inverse, space.inverse) - 1.0)
+    length, variance, noise, *shape = slopes.chain(factor, by_coefficient, by_variance)
+    return Evaluation(
+        _log_evidence(space, factor),
+        by_d,
+        np.array([noise]),
+        space.posterior(d),
+        gradient_local=np.array([length, variance, *shape]),
+    )
+
+
+def _weight_space(data: JointData, d: Array, factor: VecchiaFactor) -> _WeightSpace:
+    whiten = factor.matrix
+    keep = _matters(data.features, d, whiten)
+    root = np.sqrt(d[keep])
+    scaled = np.compress(keep, data.features, axis=1) * root  # row-major: rows are gathered below
+    A, z = whiten @ scaled, whiten @ data.y
+    H = A.T @ A
+    H[np.diag_indices_from(H)] += 1.0
+    L = linalg.cholesky(H, lower=True, overwrite_a=True, check_finite=False)
+    inverse, info = linalg.lapack.dtrtri(L, lower=1)
+    assert info == 0
+    mean = inverse.T @ (inverse @ (A.T @ z))
+    return _WeightSpace(keep, root, scaled, A, inverse, mean, z - A @ mean, data.y - scaled @ mean)
+
+
+def _matters(features: Array, d: Array, whiten: sparse.csr_array) -> BoolArray:
+    """Features whose column of A may be longer than rounding, by |Wφ|² ≤ |φ|² |W|_1 |W|_∞.
+
+    The spectral weights fall off so fast that this is often a small part of them.
+    """
+    size = abs(whiten)
+    bound = d * np.einsum("ij,ij->j", features, features) * size.sum(axis=0).max() * size.sum(axis=1).max()
+    keep = bound > _NEGLIGIBLE
+    keep[np.argmax(bound)] = True
+    return keep
+
+
+def _log_evidence(space: _WeightSpace, factor: VecchiaFactor) -> float:
+    r, w = space.white_residual, space.mean
+    log_det_H = -2.0 * np.log(np.diag(space.inverse)).sum()
+    return float(-0.5 * (r @ r + w @ w + log_det_H + factor.log_determinant + len(r) * np.log(2 * np.pi)))
+
+
+def pair_products(left: Array, right: Array, near: Neighborhoods) -> Array:
+    """left_i · right_j for every row i and its neighbours j, shape (m, k)."""
+    m, k = near.neighbors.shape
+    products = np.empty((m, k))
+    size = max(1, _GATHER_ENTRIES // max(1, k * right.shape[1]))
+
+    def fill(start: int) -> None:
+        rows = slice(start, start + size)
+        products[rows] = np.matmul(right[near.neighbors[rows]], left[rows, :, None])[..., 0]
+
+    for _ in thread_map(fill, range(0, m, size)):
+        pass
+    return products

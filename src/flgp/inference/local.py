@@ -1,0 +1,139 @@
+"""Evidence and posterior with a local term, in the form the hyperparameter search asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .._typing import Array, IntArray
+from ..likelihoods import AnyLikelihood, Categorical, Gaussian, Observations
+from ..terms.local.dissection import dissect, stored_entries
+from ..terms.local.euclidean import LocalModel
+from ..terms.local.neighborhoods import coarse_to_fine, previous_neighborhoods
+from .joint import JointData, evaluate
+from .joint_laplace import LatentData, evaluate_latent
+from .posterior import Evaluation
+
+# Numbers in a factor of the latent precision (1 GB); computing it needs two or three times as many.
+_MAX_ENTRIES = 125_000_000
+
+
+@dataclass(frozen=True)
+class JointInference:
+    """Gaussian labels: closed form, the Vecchia factorisation being that of u + noise."""
+
+    data: JointData
+    points: Array  # (m, q) labelled points where u lives
+    n_neighbors: int
+
+    @classmethod
+    def of(
+        cls, features: Array, obs: Observations, offset: float, points: Array, n_neighbors: int
+    ) -> JointInference:
+        """From labels with features Φ (m, M), a constant's column of ones included, at points (m, q)."""
+        near = previous_neighborhoods(points, n_neighbors, coarse_order(points))
+        return cls(JointData(features, obs.y - offset, obs.noise_scale, near), points, n_neighbors)
+
+    def take(self, rows: IntArray) -> JointInference:
+        """The same for some of the labels."""
+        points, data = self.points[rows], self.data
+        near = previous_neighborhoods(points, self.n_neighbors, coarse_order(points))
+        part = JointData(data.features[rows], data.y[rows], data.noise_scale[rows], near)
+        return replace(self, data=part, points=points)
+
+    def evaluate(
+        self,
+        d: Array,
+        likelihood: AnyLikelihood,
+        state: Array | None = None,
+        rough: bool = False,
+        local: LocalModel | None = None,
+    ) -> Evaluation:
+        """Evidence, derivatives and posterior for prior variances d (M,) and a local term."""
+        assert local is not None
+        assert isinstance(likelihood, Gaussian)
+        assert likelihood.noise_variance is not None
+        return evaluate(self.data, d, replace(local, noise_variance=likelihood.noise_variance))
+
+
+@dataclass(frozen=True)
+class JointLaplace:
+    """Any other likelihood: Laplace's method, the Vecchia factorisation being that of the latent u."""
+
+    data: LatentData
+    points: Array  # (m, q) labelled points where u lives
+    sites: Array  # (s, q) the distinct ones
+    n_neighbors: int
+
+    @classmethod
+    def of(
+        cls, features: Array, obs: Observations, offset: float, points: Array, n_neighbors: int
+    ) -> JointLaplace:
+        """From labels with features Φ (m, M), a constant's column of ones included, at points (m, q).
+
+        Raises
+        ------
+        ValueError
+            If the factor of the posterior precision of u would not fit into memory.
+        """
+        data, sites = _latent_data(features, obs, offset, points, n_neighbors)
+        if (entries := stored_entries(data.fronts)) > _MAX_ENTRIES:
+            raise ValueError(
+                "residual='local' with a likelihood that is not Gaussian factorises the posterior precision "
+                f"of u, which for these {len(sites):,} points takes {8e-9 * entries:.1f} GB. Use fewer "
+                "n_residual_neighbors, fewer labels, or residual=None."
+            )
+        return cls(data, points, sites, n_neighbors)
+
+    def take(self, rows: IntArray) -> JointLaplace:
+        """The same for some of the labels."""
+        points, whole = self.points[rows], self.data
+        data, sites = _latent_data(
+            whole.features[rows], whole.obs.take(rows), whole.offset, points, self.n_neighbors
+        )
+        return replace(self, data=data, points=points, sites=sites)
+
+    def evaluate(
+        self,
+        d: Array,
+        likelihood: AnyLikelihood,
+        state: Array | None = None,
+        rough: bool = False,
+        local: LocalModel | None = None,
+    ) -> Evaluation:
+        """Evidence, derivatives and posterior for prior variances d (M,) and a local term."""
+        assert local is not None
+        assert not isinstance(likelihood, Categorical)
+        return evaluate_latent(self.data, d, likelihood, local, state)
+
+
+LocalInference = JointInference | JointLaplace
+
+
+def local_inference(
+    likelihood: AnyLikelihood,
+    features: Array,
+    obs: Observations,
+    offset: float,
+    points: Array,
+    n_neighbors: int,
+) -> LocalInference:
+    """The one that suits a likelihood."""
+    kind = JointInference if isinstance(likelihood, Gaussian) else JointLaplace
+    return kind.of(features, obs, offset, points, n_neighbors)
+
+
+def _latent_data(
+    features: Array, obs: Observations, offset: float, points: Array, n_neighbors: int
+) -> tuple[LatentData, Array]:
+    """Data of labels at `points` (m, q), and the distinct ones of these (s, q)."""
+    sites, places = np.unique(points, axis=0, return_inverse=True)
+    near = previous_neighborhoods(sites, n_neighbors, coarse_order(sites))
+    return LatentData(features, obs, offset, places.ravel(), near, dissect(sites, near)), sites
+
+
+def coarse_order(points: Array) -> IntArray:
+    """From coarse to fine, whatever the order of the rows."""
+    canonical = np.lexsort(points.T)
+    return canonical[coarse_to_fine(points[canonical], np.random.default_rng(0))]

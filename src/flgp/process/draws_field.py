@@ -1,0 +1,185 @@
+"""The posterior of f as draws of a Markov chain, at any point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._stored import stored
+from .._typing import Array
+from ..inference.chains import Chains, make_sampler, mixture_draws, run_chains
+from ..inference.posterior import Design
+from ..terms import Constant, Terms
+from ..terms.base import View
+from .evidence import Evidence
+from .search import Optimum
+
+# Values of f held at once while averages over all draws are taken.
+_BLOCK_VALUES = 2_000_000
+# Quantiles of the draws that stand for the marginal of f where an integral over it is repeated often.
+N_QUANTILES = 50
+# Joint draws of all classes that a softmax is averaged over.
+N_JOINT = 512
+
+
+@stored("draws of f")
+@dataclass(frozen=True)
+class DrawsField:
+    """f(x) = c + Σ_k z_k(x)·B_k β_k + gaps for S draws of the weights.
+
+    Averages are over all draws, O(rS) for each point. Gaps get prior noise, the same for every row, so that a
+    prediction does not depend on its batch.
+    """
+
+    at_nodes: tuple[Array, ...]  # of each term (s, S): B β
+    constants: Array  # (S,) c
+    gap_variances: tuple[float, ...]
+
+    @classmethod
+    def of(cls, terms: Terms, draws: Array, d: Array, constant: Constant) -> DrawsField:
+        """The field of weights (S, M), the last of them the constant's if it is learned."""
+        constants = np.full(len(draws), float(constant.mean))
+        if constant.learned:
+            constants = constants + draws[:, terms.n_features]
+        pairs = list(zip(terms.parts, terms.spans(), strict=True))
+        values = tuple(np.ascontiguousarray(term.at_nodes(draws[:, span].T)) for term, span in pairs)
+        return cls(values, constants, tuple(term.gap_variance(d[span]) for term, span in pairs))
+
+    @property
+    def constant(self) -> float:
+        """E c."""
+        return float(self.constants.mean())
+
+    def values(self, view: View) -> Array:
+        """The draws of f at the points, (b, S)."""
+        f = self._without_gaps(view)
+        rng = np.random.default_rng(1)
+        for at, variance in zip(view.terms, self.gap_variances, strict=True):
+            if at.gap is not None:
+                f += np.sqrt(at.gap * variance)[:, None] * rng.standard_normal(f.shape[1])
+        return f
+
+    def _without_gaps(self, view: View) -> Array:
+        f = np.broadcast_to(self.constants, (len(view), len(self.constants))).copy()
+        for at, values in zip(view.terms, self.at_nodes, strict=True):
+            f += at.rows.combine(values)
+        return f
+
+    def average(self, function: Callable[..., Array], view: View, beside: Array | None = None) -> Array:
+        """E function(f) (b,); `function` also gets the values (b, 1) of `beside` (b,), if there is one."""
+        means, start = [], 0
+        for part in self._batches(view):
+            f = self.values(part)
+            own = () if beside is None else (beside[start : start + len(f), None],)
+            means.append(function(f, *own).mean(axis=1))
+            start += len(f)
+        return np.concatenate(means)
+
+    def means(self, view: View) -> Array:
+        """E f (b,)."""
+        return self.average(lambda f: f, view)
+
+    def variances(self, view: View) -> Array:
+        """Var f (b,)."""
+        return np.concatenate([self.values(part).var(axis=1) for part in self._batches(view)])
+
+    def covariances(self, view: View) -> Array:
+        """Joint covariance of f at the points, (b, b)."""
+        values = self.values(view)
+        values = values - values.mean(axis=1, keepdims=True)
+        return values @ values.T / values.shape[1]
+
+    def quantiles(self, view: View) -> Array:
+        """Values (N_QUANTILES, b) with equal shares of the draws between them."""
+        levels = (np.arange(N_QUANTILES) + 0.5) / N_QUANTILES
+        return np.concatenate(
+            [np.quantile(self.values(part), levels, axis=1) for part in self._batches(view)], axis=1
+        )
+
+    def draws(self, view: View, n_draws: int, rng: np.random.Generator) -> Array:
+        """Joint draws (b, n_draws): those of the chains, none twice unless more are asked for."""
+        count = len(self.constants)
+        rounds = [rng.permutation(count) for _ in range(-(-n_draws // count))]
+        chosen = np.concatenate(rounds)[:n_draws] if rounds else np.empty(0, dtype=int)
+        picked = DrawsField(
+            tuple(values[:, chosen] for values in self.at_nodes), self.constants[chosen], self.gap_variances
+        )
+        noise = sum(
+            at.gap_draws(n_draws, rng) * np.sqrt(variance)
+            for at, variance in zip(view.terms, self.gap_variances, strict=True)
+        )
+        return picked._without_gaps(view) + noise
+
+    def term_moments(self, view: View) -> list[tuple[Array, Array]]:
+        """Mean and variance (b,) of the constant, then of every term."""
+        b = len(view)
+        result = [(np.full(b, self.constant), np.full(b, float(self.constants.var())))]
+        for at, values, variance in zip(view.terms, self.at_nodes, self.gap_variances, strict=True):
+            f = at.rows.combine(values)
+            gap = 0.0 if at.gap is None else at.gap * variance
+            result.append((f.mean(axis=1), f.var(axis=1) + gap))
+        return result
+
+    def variations(self, view: View) -> list[float]:
+        """Expected variance over the points of every term: a shift of all points does not count."""
+        result = []
+        for at, values, variance in zip(view.terms, self.at_nodes, self.gap_variances, strict=True):
+            gap = 0.0 if at.gap is None else float(np.mean(at.gap)) * variance
+            result.append(float(np.mean(np.var(at.rows.combine(values), axis=0))) + gap)
+        return result
+
+    def _batches(self, view: View) -> Iterator[View]:
+        size = max(_BLOCK_VALUES // len(self.constants), 1)
+        for start in range(0, len(view), size):
+            yield view.take(slice(start, start + size))
+
+
+@dataclass(frozen=True)
+class ChainSettings:
+    """How long the chains run."""
+
+    n_chains: int = 4
+    n_draws: int = 500
+    n_warmup: int = 250
+
+
+def sample_function(
+    evidence: Evidence, at: Optimum, settings: ChainSettings, seed: int
+) -> tuple[Chains, Array]:
+    """Chains at given hyperparameters, and their draws of the feature weights β, (S, M) or (S, C, M)."""
+    inference, d = evidence.inference, evidence.variances(at.values)
+    # Only the exact Gaussian inference is without features, and nobody samples that.
+    design = Design.of(inference.features, d)  # type: ignore[attr-defined]
+    target = evidence.target
+    sampler = make_sampler(design.matrix, target.obs, at.likelihood, offset=target.constant.mean)
+    chains = run_chains(
+        sampler,
+        seed=seed,
+        n_chains=settings.n_chains,
+        n_draws=settings.n_draws,
+        n_warmup=settings.n_warmup,
+    )
+    w = chains.merged if chains.merged.ndim == 2 else chains.merged.transpose(0, 2, 1)
+    if design.basis is not None:
+        # Directions that no label sees keep their prior.
+        free = np.random.default_rng([seed, 1]).standard_normal((*w.shape[:-1], len(d)))
+        w = w @ design.basis.T + free - (free @ design.basis) @ design.basis.T
+    return chains, w * design.root
+
+
+def mixed_draws(parts: Sequence[Array], weights: Array, seed: int) -> Array:
+    """Draws (S, ...) of a mixture of posteriors, each given by draws (S_k, ...) and weighed by `weights`."""
+    if len(parts) == 1:
+        return parts[0]
+    count = max(len(part) for part in parts)
+    rng = np.random.default_rng([seed, 2])
+    component, index = mixture_draws([len(part) for part in parts], weights, count, rng)
+    return np.stack([parts[k][i] for k, i in zip(component, index, strict=True)])
+
+
+def thinned(draws: Array) -> Array:
+    """At most `N_JOINT` of the draws, evenly spaced and an even number."""
+    count = min(len(draws), N_JOINT) // 2 * 2
+    return draws[np.linspace(0, len(draws) - 1, count).astype(int)]

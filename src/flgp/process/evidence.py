@@ -1,0 +1,181 @@
+"""The evidence of one latent function as a function of its hyperparameters, with exact gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from .._stored import stored
+from .._typing import Array, IntArray
+from ..inference.posterior import Evaluation
+from ..likelihoods import AnyLikelihood, Observations
+from ..priors import InverseGamma, LogNormal, Prior
+from ..terms import AMPLITUDE, TIME, Constant, Local, Manifold, Terms
+from ..terms.local.euclidean import LocalModel
+
+
+class Inference(Protocol):
+    """What the search needs of an approximation: Gaussian, Laplace, EP, with or without a local term."""
+
+    def evaluate(
+        self,
+        d: Array,
+        likelihood: AnyLikelihood,
+        state: Array | None = None,
+        rough: bool = False,
+        local: LocalModel | None = None,
+    ) -> Evaluation:
+        """Evidence, derivatives, posterior; a rough one may stop an inner iteration earlier."""
+        ...
+
+
+@stored("known hyperparameters")
+@dataclass(frozen=True)
+class KnownValues:
+    """Hyperparameters of an earlier fit, to be kept."""
+
+    values: Mapping[str, float]
+    likelihood: AnyLikelihood  # with its learned parameters
+    local: Local | None = None
+
+
+@dataclass(frozen=True)
+class Target:
+    """One latent function to learn: which labelled rows tell about it, and what they say."""
+
+    rows: IntArray  # positions among the labelled rows
+    obs: Observations
+    likelihood: AnyLikelihood  # Categorical for coupled classes
+    constant: Constant = field(default_factory=Constant)
+    known: KnownValues | None = None
+
+    def with_constant(self, features: Array) -> Array:
+        """Features (m, M) with a column of ones for a constant that is learned."""
+        return np.column_stack([features, np.ones(len(features))]) if self.constant.learned else features
+
+
+@dataclass(frozen=True)
+class HyperSpace:
+    """Which hyperparameters exist, which are given, where the others may go, and their priors."""
+
+    names: tuple[str, ...]
+    fixed: Mapping[str, float]
+    bounds: Mapping[str, tuple[float, float]]
+    priors: Mapping[str, Prior]
+    # The amplitude's prior is on the variance of its part of f, a² Σ_i k(λ_i, t), not on a²: the variance is
+    # what one knows something about, whereas a² alone says little without t.
+    manifold: Manifold | None = None
+
+    @classmethod
+    def of(
+        cls, target: Target, terms: Terms, fixed: Mapping[str, float], local: Local | None = None
+    ) -> HyperSpace:
+        """Those of the terms, then of the likelihood (the shape of a local kernel comes last)."""
+        likelihood, obs = target.likelihood, target.obs
+        scale, initial = likelihood.latent_scale(obs), likelihood.initial_parameters(obs)
+        own = likelihood.parameter_names
+        set_already = {name: float(v) for name in own if (v := getattr(likelihood, name)) is not None}
+        extra = local.parameters if local is not None else ()
+        names = (*terms.parameters, *extra[:2], *own, *extra[2:])
+        bounds: dict[str, tuple[float, float]] = {}
+        priors: dict[str, Prior] = {}
+        for part in (*terms.parts, *([] if local is None else [local])):
+            bounds |= part.bounds(scale)
+            priors |= part.priors(scale)
+        for name in own:
+            noise = name == "noise_variance"
+            priors[name] = InverseGamma(0.1, 1e-3 * scale**2) if noise else LogNormal(initial[name], 2.0)
+        given = {name: value for name, value in fixed.items() if name in names}
+        manifold = next((part for part in terms.parts if isinstance(part, Manifold)), None)
+        bounds |= likelihood.parameter_bounds(obs)
+        return cls(names, {**given, **set_already}, bounds, priors, manifold)
+
+    @property
+    def free(self) -> tuple[str, ...]:
+        """Names of the learned ones; theta is their logarithms in this order."""
+        return tuple(name for name in self.names if name not in self.fixed)
+
+    def values(self, theta: Array) -> dict[str, float]:
+        """All hyperparameters by name."""
+        learned = dict(zip(self.free, np.exp(np.asarray(theta, float)).tolist(), strict=True))
+        return {name: learned[name] if name in learned else self.fixed[name] for name in self.names}
+
+    def theta(self, values: Mapping[str, float]) -> Array:
+        """Logarithms of the learned ones among `values`."""
+        return np.log([values[name] for name in self.free]) if self.free else np.empty(0)
+
+    def inside(self, values: Mapping[str, float]) -> Array:
+        """The same, moved to within the bounds."""
+        theta = self.theta(values)
+        return np.clip(theta, *np.transpose(self.log_bounds())) if len(theta) else theta
+
+    def log_bounds(self) -> list[tuple[float, float]]:
+        """Bounds of theta."""
+        return [(np.log(low), np.log(high)) for low, high in (self.bounds[name] for name in self.free)]
+
+    def log_prior(self, theta: Array) -> tuple[float, Array]:
+        """Log π(theta) and its gradient."""
+        at = dict(zip(self.free, np.asarray(theta, float).tolist(), strict=True))
+        log_trace, trace_slope = 0.0, 0.0
+        if AMPLITUDE in at and self.manifold is not None:
+            log_trace, trace_slope = self.manifold.log_trace(self.values(theta)[TIME])
+        total, slopes = 0.0, dict.fromkeys(at, 0.0)
+        for name, x in at.items():
+            value, slope = self.priors[name](x + log_trace if name == AMPLITUDE else x)
+            total += value
+            slopes[name] += slope
+            if name == AMPLITUDE and TIME in at:
+                slopes[TIME] += slope * trace_slope
+        return total, np.array([slopes[name] for name in self.free])
+
+
+@dataclass
+class Evidence:
+    """log p(y | theta), as a function of the free hyperparameters."""
+
+    inference: Inference
+    terms: Terms
+    target: Target
+    space: HyperSpace
+    local: Local | None = None
+    evaluations: int = field(default=0, init=False)
+    _state: Array | None = field(default=None, init=False)
+
+    def variances(self, values: Mapping[str, float]) -> Array:
+        """Prior variances d of the features, a learned constant's included."""
+        d, constant = self.terms.variances(values), self.target.constant.variance
+        return d if constant is None else np.append(d, constant)
+
+    def likelihood_at(self, values: Mapping[str, float]) -> AnyLikelihood:
+        """The likelihood with its parameters set."""
+        likelihood = self.target.likelihood
+        own = {name: values[name] for name in likelihood.parameter_names}
+        return likelihood.with_parameters(**own) if own else likelihood
+
+    def local_at(self, values: Mapping[str, float]) -> LocalModel | None:
+        """The local term with its parameters set, if there is one; without noise."""
+        return None if self.local is None else self.local.model(values)
+
+    def evaluate(self, theta: Array, rough: bool = False) -> tuple[Evaluation, Array]:
+        """Evaluation at theta, and the gradient of the log evidence in theta."""
+        values = self.space.values(theta)
+        result = self.inference.evaluate(
+            self.variances(values), self.likelihood_at(values), self._state, rough, self.local_at(values)
+        )
+        self._state = result.state
+        self.evaluations += 1
+        by_name = self.terms.gradient(values, result.gradient_log_d[: self.terms.n_features])
+        names = self.target.likelihood.parameter_names
+        by_name |= dict(zip(names, result.gradient_parameters, strict=True))
+        if self.local is not None:
+            by_name |= dict(zip(self.local.parameters, result.gradient_local, strict=True))
+        return result, np.array([by_name[name] for name in self.space.free])
+
+    def log_posterior(self, theta: Array, rough: bool = False) -> tuple[float, Array]:
+        """Log p(y | theta) + log π(theta) and its gradient."""
+        result, gradient = self.evaluate(theta, rough)
+        prior, slope = self.space.log_prior(theta)
+        return result.log_evidence + prior, gradient + slope

@@ -1,0 +1,139 @@
+"""The posterior of f at any point, from quantities at the nodes of its terms only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._stored import stored
+from .._typing import Array
+from ..inference.posterior import WeightPosterior
+from ..terms import Constant, Terms
+from ..terms.base import View
+
+# Up to this many nodes the s×s covariance is kept, and a variance costs r² instead of r·M.
+_DENSE_NODES = 1024
+
+
+@stored("posterior of a term at its nodes")
+@dataclass(frozen=True)
+class TermValues:
+    """One term's share of the posterior of the weights."""
+
+    mean: Array  # (s,) q = B β̄
+    factor: Array  # (s, K) U = B C, with C Cᵀ the covariance of all weights
+    gap_variance: float  # what a gap in the term's features is a share of
+    cross: Array  # (s,) covariance with the constant
+    covariance: Array | None = None  # (s, s) U Uᵀ where s is small
+
+
+@stored("Gaussian posterior of f")
+@dataclass(frozen=True)
+class WeightField:
+    """f(x) = c + Σ_k z_k(x)·B_k β_k + gaps, with jointly Gaussian weights.
+
+    Mean in O(r) and variance in O(r²) (or O(rK)) for each point.
+    """
+
+    parts: tuple[TermValues, ...]
+    constant: float  # E c
+    constant_factor: Array  # (K,) row of the joint factor that belongs to c
+
+    @classmethod
+    def of(cls, terms: Terms, posterior: WeightPosterior, d: Array, constant: Constant) -> WeightField:
+        """Field of weights β with prior variances d, the last of them the constant's if it is learned."""
+        M = terms.n_features
+        factor = posterior.factor
+        own = factor[M] if constant.learned else np.zeros(factor.shape[1])
+        parts = []
+        for term, span in zip(terms.parts, terms.spans(), strict=True):
+            U = np.ascontiguousarray(term.at_nodes(factor[span]))  # never a view of all weights
+            dense = U @ U.T if len(U) <= _DENSE_NODES and len(terms.parts) == 1 else None
+            gap = term.gap_variance(d[span])
+            parts.append(TermValues(term.at_nodes(posterior.mean[span]), U, gap, U @ own, dense))
+        mean = constant.mean + (float(posterior.mean[M]) if constant.learned else 0.0)
+        return cls(tuple(parts), mean, own)
+
+    @classmethod
+    def prior(cls, terms: Terms, d: Array, constant: float) -> WeightField:
+        """Before any label was seen; the constant at a given value."""
+        nothing = WeightPosterior(np.zeros(len(d)), np.diag(np.sqrt(d)))
+        return cls.of(terms, nothing, d, Constant(constant))
+
+    def means(self, view: View) -> Array:
+        """E f (b,)."""
+        total = np.full(len(view), self.constant)
+        for part, at in zip(self.parts, view.terms, strict=True):
+            total += at.rows.combine(part.mean)
+        return total
+
+    def variances(self, view: View) -> Array:
+        """Var f (b,)."""
+        part, at = self.parts[0], view.terms[0]
+        if part.covariance is None or at.rows.width > part.factor.shape[1]:
+            spread = self.spread(view)
+            return np.einsum("bk,bk->b", spread, spread) + self.gaps(view)
+        constant = float(self.constant_factor @ self.constant_factor)
+        within = at.rows.quadratic(part.covariance) + 2 * at.rows.combine(part.cross) + constant
+        return np.maximum(within, 0.0) + self.gaps(view)
+
+    def spread(self, view: View) -> Array:
+        """φC (b, K): its rows' inner products are the covariances of f, but for gaps."""
+        total = np.broadcast_to(self.constant_factor, (len(view), len(self.constant_factor))).copy()
+        for part, at in zip(self.parts, view.terms, strict=True):
+            total += at.rows.combine(part.factor)
+        return total
+
+    def gaps(self, view: View) -> Array:
+        """Variance (b,) that no feature carries."""
+        total = np.zeros(len(view))
+        for part, at in zip(self.parts, view.terms, strict=True):
+            if at.gap is not None:
+                total += at.gap * part.gap_variance
+        return total
+
+    def gap_covariances(self, view: View) -> Array:
+        """The same between points, (b, b)."""
+        total = np.zeros((len(view), len(view)))
+        for part, at in zip(self.parts, view.terms, strict=True):
+            if at.gap is not None:
+                total += at.gap_covariance() * part.gap_variance
+        return total
+
+    def covariances(self, view: View) -> Array:
+        """Joint covariance of f at the points, (b, b)."""
+        spread = self.spread(view)
+        return spread @ spread.T + self.gap_covariances(view)
+
+    def draws(self, view: View, n_draws: int, rng: np.random.Generator) -> Array:
+        """Joint draws of f at the points, (b, n_draws)."""
+        weights = rng.standard_normal((len(self.constant_factor), n_draws))
+        total = np.broadcast_to(self.constant + self.constant_factor @ weights, (len(view), n_draws)).copy()
+        for part, at in zip(self.parts, view.terms, strict=True):
+            total += at.rows.combine(part.mean[:, None] + part.factor @ weights)
+        for part, at in zip(self.parts, view.terms, strict=True):
+            total += at.gap_draws(n_draws, rng) * np.sqrt(part.gap_variance)
+        return total
+
+    def term_moments(self, view: View) -> list[tuple[Array, Array]]:
+        """Mean and variance (b,) of the constant, then of every term."""
+        constant = np.full(len(view), self.constant)
+        result = [(constant, np.full(len(view), float(self.constant_factor @ self.constant_factor)))]
+        for part, at in zip(self.parts, view.terms, strict=True):
+            spread = at.rows.combine(part.factor)
+            variance = np.einsum("bk,bk->b", spread, spread)
+            if at.gap is not None:
+                variance += at.gap * part.gap_variance
+            result.append((at.rows.combine(part.mean), variance))
+        return result
+
+    def variations(self, view: View) -> list[float]:
+        """Expected variance over the points of every term: a shift of all points does not count."""
+        result = []
+        for part, at in zip(self.parts, view.terms, strict=True):
+            spread = at.rows.combine(part.factor)
+            within = float(np.mean(np.einsum("bk,bk->b", spread, spread)) - np.sum(spread.mean(axis=0) ** 2))
+            gap = 0.0 if at.gap is None else float(np.mean(at.gap)) * part.gap_variance
+            result.append(float(np.var(at.rows.combine(part.mean))) + max(within, 0.0) + gap)
+        return result

@@ -1,0 +1,149 @@
+"""From a geometry and labels to a basis, terms on it, and the hyperparameters of every latent function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .._threads import thread_map
+from .._typing import Array
+from ..geometry.bandwidth import search_basis
+from ..geometry.base import Eigenbasis, FittedGeometry
+from ..inference.expectation_propagation import ExpectationPropagation
+from ..inference.gaussian import GaussianInference
+from ..inference.laplace import LaplaceInference
+from ..inference.softmax import SoftmaxLaplace
+from ..likelihoods import Bernoulli, Categorical, Gaussian
+from ..terms import Inputs, Terms
+from .evidence import Evidence, HyperSpace, Inference, Target
+from .search import Optimum, maximize, optimum_at, starting_points
+
+# m·M² from which latent functions are learned side by side.
+_THREADED_SIZE = 5e7
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything about learning that is not data."""
+
+    n_eigenpairs: int
+    terms_on: Callable[[Eigenbasis, Inputs], Terms]  # the terms, for a basis and labelled rows
+    fixed: Mapping[str, float] = field(default_factory=dict)  # hyperparameters that are given
+    inference: str = "auto"
+
+
+@dataclass(frozen=True)
+class LearnedFunction:
+    """A latent function's evidence and its best hyperparameters."""
+
+    evidence: Evidence
+    best: Optimum
+
+    @property
+    def target(self) -> Target:
+        """What the labels say about it."""
+        return self.evidence.target
+
+
+@dataclass(frozen=True)
+class LearnedModel:
+    """All latent functions on one basis."""
+
+    terms: Terms
+    basis: Eigenbasis
+    functions: list[LearnedFunction]
+    bandwidth_trace: list[tuple[float, float]] = field(default_factory=list)  # (ε, log posterior) as tried
+
+    @property
+    def log_posterior(self) -> float:
+        """Sum over the functions."""
+        return sum(function.best.log_posterior for function in self.functions)
+
+
+def learn(
+    geometry: FittedGeometry, labels: Inputs, targets: Sequence[Target], settings: Settings
+) -> LearnedModel:
+    """Choose the bandwidth, where the geometry has one to search, and the hyperparameters by evidence.
+
+    Parameters
+    ----------
+    geometry : FittedGeometry
+    labels : Inputs
+        The labelled rows.
+    targets : sequence of Target
+    settings : Settings
+    """
+
+    def attempt(basis: Eigenbasis, beside: LearnedModel | None) -> LearnedModel:
+        return learn_on(basis, labels, targets, settings, beside, rough=True)
+
+    basis, trace = search_basis(geometry, settings.n_eigenpairs, attempt)
+    final = learn_on(basis, labels, targets, settings)
+    return LearnedModel(final.terms, basis, final.functions, trace)
+
+
+def learn_on(
+    basis: Eigenbasis,
+    labels: Inputs,
+    targets: Sequence[Target],
+    settings: Settings,
+    beside: LearnedModel | None = None,
+    rough: bool = False,
+) -> LearnedModel:
+    """The latent functions on one basis.
+
+    `beside`: what was learned at another bandwidth, to begin from. `rough`: good enough to rank bandwidths.
+    """
+    terms = settings.terms_on(basis, labels)
+    features = terms.features(labels)
+    warm: Sequence[LearnedFunction | None] = [None] * len(targets) if beside is None else beside.functions
+
+    def learn_one(item: tuple[Target, LearnedFunction | None]) -> LearnedFunction:
+        target, other = item
+        return learn_function(target, features[target.rows], terms, settings, other, rough)
+
+    # Small matrices leave threads nothing but each other to wait for.
+    large = len(features) * features.shape[1] ** 2 > _THREADED_SIZE
+    functions = list(thread_map(learn_one, zip(targets, warm, strict=True), None if large else 1))
+    return LearnedModel(terms, basis, functions)
+
+
+def learn_function(
+    target: Target,
+    features: Array,
+    terms: Terms,
+    settings: Settings,
+    warm: LearnedFunction | None = None,
+    rough: bool = False,
+) -> LearnedFunction:
+    """Learn the hyperparameters of one function from its labelled features (m, M).
+
+    `warm`: the same function on features that are not much different.
+    """
+    evidence = evidence_of(target, features, terms, settings)
+    known = target.known
+    if known is not None and set(evidence.space.free) <= set(known.values):
+        return LearnedFunction(evidence, optimum_at(evidence, evidence.space.theta(known.values), None))
+    near = (None, None) if warm is None else (warm.best, warm.evidence)
+    starts, alternatives = starting_points(evidence, *near)
+    return LearnedFunction(evidence, maximize(evidence, starts, alternatives, rough))
+
+
+def evidence_of(target: Target, features: Array, terms: Terms, settings: Settings) -> Evidence:
+    """The evidence of a function without local term."""
+    inference = make_inference(settings.inference, target.with_constant(features), target)
+    return Evidence(inference, terms, target, HyperSpace.of(target, terms, settings.fixed))
+
+
+def make_inference(name: str, features: Array, target: Target) -> Inference:
+    """The approximation by name; "auto": exact for Gaussian, EP for Bernoulli, Laplace for the rest."""
+    likelihood = target.likelihood
+    if isinstance(likelihood, Categorical):
+        return SoftmaxLaplace(features, target.obs, likelihood.n_classes)
+    offset = target.constant.mean
+    if isinstance(likelihood, Gaussian):
+        return GaussianInference(features, target.obs, offset)
+    if name == "auto":
+        name = "ep" if isinstance(likelihood, Bernoulli) else "laplace"
+    kind = ExpectationPropagation if name == "ep" else LaplaceInference
+    return kind(features, target.obs, offset)

@@ -1,0 +1,233 @@
+"""Learning a local term and all other hyperparameters together, from where the fit without it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import block_diag
+from scipy.optimize import OptimizeResult, minimize
+
+from .._typing import Array, IntArray
+from ..geometry.point_cloud import NeighborSearch
+from ..inference.local import LocalInference, coarse_order, local_inference
+from ..terms import TIME, Local
+from ..terms.local.term import LENGTH_SCALE, SHAPE, VARIANCE, distances_among
+from .evidence import Evidence, HyperSpace
+from .learning import LearnedFunction
+from .search import optimum_at
+
+NOISE = "noise_variance"
+# The kernel that "auto" tries first, and with it all starts.
+_FIRST_KERNEL = "matern52"
+# Labels that the search looks at, as neighbourhoods of so many: both ranges must be seen in them.
+_SEARCH_LABELS, _CLUSTER = 2_000, 50
+# Evaluations for the first kernel, and for each other one from where it ended.
+_FIRST_CLIMB, _OTHER_CLIMB = 9, 5
+# Evaluations of all labels, once the sample has told the shape of the peak; accuracy in nats.
+_LAST_CLIMB, _TOLERANCE = 16, 1e-3
+# Step of the differences between gradients; a flat direction is explored by steps of about 1.
+_STEP, _FLAT, _SHAPE_STEP = 0.05, 0.5, 0.3
+_NATS_PER_LOG_LABEL = 0.75
+
+
+@dataclass(frozen=True)
+class LocalOptions:
+    """What a user chooses about the local term."""
+
+    kernel: str  # "auto" or the name of one
+    n_neighbors: int  # k
+    required: bool  # False: only if the evidence asks for it
+
+
+def learn_local(
+    function: LearnedFunction, features: Array, points: Array, options: LocalOptions
+) -> LearnedFunction | None:
+    """The function with a local term, or None if that is not required and the evidence does not ask for it.
+
+    The kernel and the starting values are searched on at most 2,000 labels, in neighbourhoods of 50 all
+    over the set; the final climb sees all. Together at most 60 evaluations. The evidence asks for a local
+    term if it rises by more than ¾ log m for each further hyperparameter, the choice of the kernel being one:
+    Schwarz's criterion has ½, but a model that is as good without should stay simple and fast.
+
+    Parameters
+    ----------
+    function : LearnedFunction
+        Fitted without local term.
+    features : array of shape (m, M)
+    points : array of shape (m, q)
+        Where u measures distances.
+    options : LocalOptions
+    """
+    m = len(points)
+    whole = _inference(function, features, points, options.n_neighbors)
+    rows = search_rows(points)
+    sample = whole if len(rows) == m else whole.take(rows)
+    candidates = _search(function, sample, options.kernel)
+    evidences = [_evidence(function, whole, candidate.kernel) for candidate in candidates]
+    best = 0
+    if len(candidates) > 1 and sample is not whole:
+        # A sample tells little about how u is correlated far away; one evaluation of all labels does.
+        values = [e.log_posterior(c.theta)[0] for e, c in zip(evidences, candidates, strict=True)]
+        best = int(np.argmax(values))
+    found, evidence = candidates[best], evidences[best]
+    climb = _climb(evidence, found.theta, found.to_theta * np.sqrt(len(rows) / m), _LAST_CLIMB)
+    optimum = optimum_at(evidence, climb.theta, climb.result)
+    others = sum(e.evaluations for i, e in enumerate(evidences) if i != best)
+    optimum.report.n_evaluations += others + sum(candidate.evaluations for candidate in candidates)
+    gain = optimum.evaluation.log_evidence - function.best.evaluation.log_evidence
+    more = len(evidence.space.free) - len(function.evidence.space.free) + (options.kernel == "auto")
+    if not options.required and not gain > _NATS_PER_LOG_LABEL * more * np.log(m):
+        return None
+    return LearnedFunction(evidence, optimum)
+
+
+def keep_local(
+    function: LearnedFunction, features: Array, points: Array, options: LocalOptions
+) -> LearnedFunction:
+    """With the local term that an earlier fit had, if it had one, at the values it had there."""
+    known = function.target.known
+    if known is None or known.local is None:
+        return function
+    inference = _inference(function, features, points, options.n_neighbors)
+    evidence = _evidence(function, inference, known.local.kernel)
+    return LearnedFunction(evidence, optimum_at(evidence, evidence.space.theta(known.values), None))
+
+
+def _inference(function: LearnedFunction, features: Array, points: Array, n_neighbors: int) -> LocalInference:
+    target = function.target
+    columns = target.with_constant(features)
+    return local_inference(target.likelihood, columns, target.obs, target.constant.mean, points, n_neighbors)
+
+
+def _evidence(function: LearnedFunction, inference: LocalInference, kernel: str) -> Evidence:
+    """The evidence with a local term, over the hyperparameters of a function without and those of u."""
+    target, terms, local = function.target, function.evidence.terms, Local.among(inference.points, kernel)
+    space = HyperSpace.of(target, terms, function.evidence.space.fixed, local)
+    return Evidence(inference, terms, target, space, local)
+
+
+def search_rows(points: Array) -> IntArray:
+    """Labelled rows that the search looks at: all of few, otherwise whole neighbourhoods."""
+    m = len(points)
+    if m <= _SEARCH_LABELS:
+        return np.arange(m)
+    centers = coarse_order(points)[: 2 * _SEARCH_LABELS // _CLUSTER]
+    nearest, _ = NeighborSearch(points)(points[centers], _CLUSTER)
+    # Neighbourhoods overlap: take them until there are enough.
+    _, first = np.unique(nearest, return_index=True)
+    return np.sort(nearest.ravel()[np.sort(first)[:_SEARCH_LABELS]]).astype(np.intp)
+
+
+class _Found(NamedTuple):
+    """What the search on the sample tells the climb on all labels."""
+
+    kernel: str
+    theta: Array
+    to_theta: Array  # coordinates in which the peak is round
+    evaluations: int
+
+
+class _LimitReached(Exception):
+    """Stopped at the evaluation limit."""
+
+
+class _Climb(NamedTuple):
+    """Where a climb ended."""
+
+    theta: Array
+    value: float  # log posterior density
+    result: OptimizeResult | None
+
+
+def _search(function: LearnedFunction, sample: LocalInference, kernel: str) -> list[_Found]:
+    """Kernels, hyperparameters and the shape of the peak; the best first."""
+    first = _FIRST_KERNEL if kernel == "auto" else kernel
+    evidence = _evidence(function, sample, first)
+    starts = [evidence.space.inside(values) for values in _starts(function, sample)]
+    start = max(starts, key=lambda theta: evidence.log_posterior(theta)[0])
+    climb = _climb(evidence, start, np.eye(len(start)), _FIRST_CLIMB)
+    to_theta = _round_peak(evidence, climb.theta)
+    if kernel != "auto":
+        return [_Found(first, climb.theta, to_theta, evidence.evaluations)]
+    climb = _climb(evidence, climb.theta, to_theta, _OTHER_CLIMB)
+    tried = {first: (climb, evidence, to_theta)}
+    for other in ("rational_quadratic", "matern32", "matern12"):
+        if other == "matern12" and tried["matern32"][0].value < tried[first][0].value:
+            continue  # rougher is no better
+        beside = _evidence(function, sample, other)
+        values = {SHAPE: 1.0, **evidence.space.values(climb.theta)}
+        if SHAPE in beside.space.free:  # the last one
+            to_other = block_diag(to_theta, [[_SHAPE_STEP]])
+        else:
+            to_other = to_theta
+        tried[other] = (
+            _climb(beside, beside.space.inside(values), to_other, _OTHER_CLIMB),
+            beside,
+            to_other,
+        )
+    ranked = sorted(tried, key=lambda name: -tried[name][0].value)
+    found = {name: tried[name] for name in ranked}
+    return [_Found(name, c.theta, to, part.evaluations) for name, (c, part, to) in found.items()]
+
+
+def _climb(evidence: Evidence, start: Array, to_theta: Array, limit: int) -> _Climb:
+    """Quasi-Newton from `start` along the columns of `to_theta`, within the bounds."""
+    best = _Climb(start, -np.inf, None)
+    if len(start) == 0:
+        return best
+    low, high = np.transpose(evidence.space.log_bounds())
+
+    last = evidence.evaluations + limit
+
+    def objective(x: Array) -> tuple[float, Array]:
+        nonlocal best
+        if evidence.evaluations >= last:  # a line search does not ask before it goes on
+            raise _LimitReached
+        theta = start + to_theta @ x
+        inside = np.clip(theta, low, high)
+        value, gradient = evidence.log_posterior(inside)
+        if value > best.value:
+            best = _Climb(inside, value, None)
+        return -value, -(to_theta.T @ np.where(theta == inside, gradient, 0.0))
+
+    # The log posterior is of the order of the number of labels.
+    ftol = _TOLERANCE / len(evidence.inference.points)  # type: ignore[attr-defined]
+    options = {"ftol": ftol, "gtol": np.sqrt(_TOLERANCE)}
+    try:
+        result = minimize(objective, np.zeros(len(start)), jac=True, method="L-BFGS-B", options=options)
+    except _LimitReached:
+        result = OptimizeResult(success=False, message=f"STOP: {limit} evaluations")
+    return best._replace(result=result)
+
+
+def _round_peak(evidence: Evidence, theta: Array) -> Array:
+    """C with C Cᵀ ≈ H⁻¹, H the curvature of the log posterior at theta from differences of gradients."""
+    at = evidence.log_posterior(theta)[1]
+    # Towards the middle, so that no step leaves the bounds.
+    low, high = np.transpose(evidence.space.log_bounds())
+    steps = np.where(theta > 0.5 * (low + high), -_STEP, _STEP)
+    H = np.stack([(at - evidence.log_posterior(theta + e)[1]) / e.sum() for e in np.diag(steps)])
+    curvature, directions = np.linalg.eigh(0.5 * (H + H.T))
+    return directions / np.sqrt(np.maximum(np.abs(curvature), _FLAT))
+
+
+def _starts(function: LearnedFunction, sample: LocalInference) -> list[dict[str, float]]:
+    """The residual takes over half of the noise; or half of everything, and h is smoother then.
+
+    Where there is no noise variance to share, a tenth of the latent variance stands for it.
+    """
+    values, target = function.best.values, function.target
+    spacing, extent = distances_among(sample.points)
+    variance = target.likelihood.latent_scale(target.obs) ** 2
+    noise = values.get(NOISE, 0.2 * variance)
+    near, middle = 3.0 * spacing, np.sqrt(spacing * extent)
+    small = {**values, VARIANCE: 0.5 * noise, NOISE: 0.5 * noise, SHAPE: 1.0}
+    large = {**values, VARIANCE: 0.5 * variance, NOISE: min(noise, 0.05 * variance), SHAPE: 1.0}
+    slower = {TIME: 10.0 * values[TIME]} if TIME in values else {}
+    return [
+        {**small, LENGTH_SCALE: near},
+        {**small, LENGTH_SCALE: middle},
+        {**large, LENGTH_SCALE: near, **slower},
+    ]

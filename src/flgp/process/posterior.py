@@ -1,0 +1,176 @@
+"""From what was learned to the fitted process: at the best hyperparameters, over many, or by draws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._typing import Array
+from ..inference.chains import Chains
+from ..inference.local import JointLaplace, LocalInference
+from ..inference.posterior import WeightPosterior
+from ..likelihoods import Categorical, Gaussian
+from ..terms import Terms
+from .draws_field import ChainSettings, DrawsField, mixed_draws, sample_function, thinned
+from .evidence import Evidence
+from .field import WeightField
+from .integration import IntegratedModel
+from .kriging import JointPosterior
+from .learning import LearnedModel
+from .local_field import LocalField
+from .mixture import Component, Field, LatentFunction
+from .process import JointDraws, Process
+from .search import Optimum
+
+# A prediction solves one system where the evidence solves m of them sixty times, so it can afford more.
+_PREDICTION_NEIGHBORS = 2
+
+
+@dataclass(frozen=True)
+class _Weighted:
+    """A point of the hyperparameters' posterior."""
+
+    weight: float
+    at: Optimum
+
+
+def make_process(
+    model: LearnedModel,
+    integrated: Sequence[IntegratedModel],
+    chains: ChainSettings | None,
+    seed: int,
+) -> tuple[Process, list[Chains | list[Chains]]]:
+    """The process, and the chains that were run for each function.
+
+    Parameters
+    ----------
+    model : LearnedModel
+    integrated : sequence of IntegratedModel
+        The hyperparameters' posterior; empty: at their best values.
+    chains : ChainSettings, optional
+        Draws instead of Gaussian approximations.
+    seed : int
+    """
+    functions = model.functions
+    if isinstance(functions[0].target.likelihood, Categorical):
+        return _coupled(model, _points(model, 0, integrated), chains, seed)
+    if chains is not None and not all(isinstance(f.target.likelihood, Gaussian) for f in functions):
+        # A bandwidth that was searched stays at its best value.
+        pairs = [
+            _sampled(model.terms, f.evidence, _points(model, i, integrated), chains, seed + i)
+            for i, f in enumerate(functions)
+        ]
+        return Process((model.terms,), tuple(f for f, _ in pairs)), [runs for _, runs in pairs]
+    if not integrated:
+        parts = tuple(LatentFunction((_gaussian(f.evidence, _Weighted(1.0, f.best)),)) for f in functions)
+        return Process((model.terms,), parts), []
+    layers = tuple(part.model.terms for part in integrated)
+    return Process(layers, tuple(_over_layers(integrated, i) for i in range(len(functions)))), []
+
+
+def _over_layers(integrated: Sequence[IntegratedModel], which: int) -> LatentFunction:
+    """A component for each point of the quadrature."""
+    components = []
+    for layer, part in enumerate(integrated):
+        integral, evidence = part.integrals[which], part.model.functions[which].evidence
+        for point, weight in zip(integral.points, integral.weights, strict=True):
+            components.append(_gaussian(evidence, _Weighted(part.weight * float(weight), point), layer))
+    return LatentFunction(tuple(components))
+
+
+def _points(model: LearnedModel, which: int, integrated: Sequence[IntegratedModel]) -> list[_Weighted]:
+    """A function at its best hyperparameters, or at each point of the quadrature at the best bandwidth."""
+    for part in integrated:
+        if part.model.basis.bandwidth == model.basis.bandwidth:
+            integral = part.integrals[which]
+            pairs = zip(integral.weights.tolist(), integral.points, strict=True)
+            return [_Weighted(weight, point) for weight, point in pairs]
+    return [_Weighted(1.0, model.functions[which].best)]
+
+
+def _component(evidence: Evidence, point: _Weighted, field: Field, layer: int = 0) -> Component:
+    values = point.at.values
+    return Component(
+        point.weight,
+        layer,
+        field,
+        point.at.likelihood,
+        evidence.terms.variances(values),
+        evidence.target.constant.variance or 0.0,
+        evidence.local_at(values),
+    )
+
+
+def _gaussian(evidence: Evidence, point: _Weighted, layer: int = 0) -> Component:
+    """The Gaussian posterior at a point."""
+    posterior, d = point.at.evaluation.posterior, evidence.variances(point.at.values)
+    features = WeightField.of(evidence.terms, posterior, d, evidence.target.constant)
+    field: Field = features
+    if evidence.local is not None:
+        field = LocalField(features, _kriging(evidence, point.at))
+    return _component(evidence, point, field, layer)
+
+
+def _kriging(evidence: Evidence, at: Optimum) -> JointPosterior:
+    """What prediction needs of the local term."""
+    inference: LocalInference = evidence.inference  # type: ignore[assignment]
+    posterior, count = at.evaluation.posterior, _PREDICTION_NEIGHBORS * inference.n_neighbors
+    assert evidence.local is not None
+    if isinstance(inference, JointLaplace):
+        return JointPosterior.of_latent(inference.sites, posterior, evidence.local.model(at.values), count)
+    data = inference.data
+    assert isinstance(at.likelihood, Gaussian)
+    local = evidence.local.model(at.values, at.likelihood.noise_variance or 0.0)
+    return JointPosterior.of(
+        inference.points, data.features, data.y, data.noise_scale, posterior, local, count
+    )
+
+
+def _sampled(
+    terms: Terms, evidence: Evidence, points: Sequence[_Weighted], settings: ChainSettings, seed: int
+) -> tuple[LatentFunction, Chains | list[Chains]]:
+    """The posterior as draws, from chains at one or several weighted hyperparameter values."""
+    runs = [sample_function(evidence, point.at, settings, seed + 1000 * i) for i, point in enumerate(points)]
+    weights = np.array([point.weight for point in points])
+    draws = mixed_draws([draws for _, draws in runs], weights, seed)
+    best = _Weighted(1.0, points[int(weights.argmax())].at)
+    d = evidence.variances(best.at.values)
+    field = DrawsField.of(terms, draws, d, evidence.target.constant)
+    chains = [run for run, _ in runs]
+    return LatentFunction((_component(evidence, best, field),)), chains[0] if len(chains) == 1 else chains
+
+
+def _coupled(
+    model: LearnedModel, points: Sequence[_Weighted], chains: ChainSettings | None, seed: int
+) -> tuple[Process, list[Chains | list[Chains]]]:
+    """Coupled classes: a function for each class, and joint draws of all."""
+    terms, evidence = model.terms, model.functions[0].evidence
+    weights = np.array([point.weight for point in points])
+    best = _Weighted(1.0, points[int(weights.argmax())].at)
+    assert isinstance(best.at.likelihood, Categorical)
+    n_classes = best.at.likelihood.n_classes
+    constant = evidence.target.constant
+
+    def fields_of(posteriors: Sequence[WeightPosterior], d: Array) -> list[WeightField]:
+        return [WeightField.of(terms, posterior, d, constant) for posterior in posteriors]
+
+    if chains is None:
+        mixtures: list[list[Component]] = [[] for _ in range(n_classes)]
+        for point in points:
+            posterior, d = point.at.evaluation.posterior, evidence.variances(point.at.values)
+            for c, field in enumerate(fields_of(posterior.marginals, d)):
+                mixtures[c].append(_component(evidence, point, field))
+        draws = mixed_draws([point.at.evaluation.posterior.draws for point in points], weights, 0)
+        joint = JointDraws.of(terms, draws, evidence.variances(best.at.values))
+        functions = tuple(LatentFunction(tuple(parts)) for parts in mixtures)
+        return Process((terms,), functions, joint), []
+    runs = [sample_function(evidence, point.at, chains, seed + 1000 * i) for i, point in enumerate(points)]
+    draws = mixed_draws([draws for _, draws in runs], weights, seed)
+    d = evidence.variances(best.at.values)
+    fields = [DrawsField.of(terms, draws[:, c], d, constant) for c in range(n_classes)]
+    joint = JointDraws.of(terms, thinned(draws), d)
+    functions = tuple(LatentFunction((_component(evidence, best, field),)) for field in fields)
+    every = [run for run, _ in runs]
+    return Process((terms,), functions, joint), [every[0] if len(every) == 1 else every]

@@ -1,0 +1,175 @@
+"""Rows in blocks: the only way in which the engine touches anything of length n.
+
+A stage is either a `map` (block → block of the next stage) or a `reduce` (block → something of the
+anchors' size, combined). So the same stages run on an array, on a file, or on a cluster.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from .._threads import thread_map
+from .._typing import IntArray, RowLike
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+# Large enough that NumPy's overhead vanishes, small enough that temporaries stay in cache.
+BLOCK_ROWS = 32_768
+
+
+class Blocks(Generic[T]):
+    """A sequence of blocks, each made by a call and so held in memory only while it is used.
+
+    Parameters
+    ----------
+    makers : sequence of callables
+        Each makes one block.
+    starts : sequence of int, optional
+        The first row of each block, counted over all blocks.
+    """
+
+    def __init__(self, makers: Sequence[Callable[[], T]], starts: Sequence[int] | None = None) -> None:
+        self._makers = list(makers)
+        self.starts = [0] * len(self._makers) if starts is None else list(starts)
+
+    def map(self, function: Callable[[T], R], keep: bool = True) -> Blocks[R]:
+        """Apply `function` to every block: now and kept in memory, or again at every later pass."""
+        if not keep:
+            composed = [_Composed(function, maker) for maker in self._makers]
+            return Blocks(composed, self.starts)
+        results = list(thread_map(lambda make: function(make()), self._makers))
+        return Blocks([_Held(result) for result in results], self.starts)
+
+    def map_at(self, function: Callable[[T, int], R]) -> Blocks[R]:
+        """As `map` with the number of the block's first row, so that blocks of any size agree; kept."""
+        pairs = list(zip(self._makers, self.starts, strict=True))
+        results = list(thread_map(lambda pair: function(pair[0](), pair[1]), pairs))
+        return Blocks([_Held(result) for result in results])
+
+    def beside(self, other: Blocks[R]) -> Blocks[tuple[T, R]]:
+        """Blocks of the same rows in pairs; nothing is made yet."""
+        makers = [_Pair(a, b) for a, b in zip(self._makers, other._makers, strict=True)]
+        return Blocks(makers, self.starts)
+
+    def reduce(self, function: Callable[[T], R], combine: Callable[[R, R], R] = operator.add) -> R:
+        """`function` of every block, combined in the order of the blocks."""
+        return reduce(combine, thread_map(lambda make: function(make()), self._makers))
+
+
+class _Held(Generic[T]):
+    def __init__(self, value: T) -> None:
+        self.value = value
+
+    def __call__(self) -> T:
+        return self.value
+
+
+class _Composed(Generic[T, R]):
+    def __init__(self, function: Callable[[T], R], maker: Callable[[], T]) -> None:
+        self.function, self.maker = function, maker
+
+    def __call__(self) -> R:
+        return self.function(self.maker())
+
+
+class _Pair(Generic[T, R]):
+    def __init__(self, first: Callable[[], T], second: Callable[[], R]) -> None:
+        self.first, self.second = first, second
+
+    def __call__(self) -> tuple[T, R]:
+        return self.first(), self.second()
+
+
+def row_blocks(X: RowLike, block_rows: int = BLOCK_ROWS) -> Blocks[Any]:
+    """The rows of `X` (n, p) in blocks, each a NumPy array made when it is asked for."""
+    if hasattr(X, "row_blocks"):  # a source with blocks of its own, such as the chunks of a cluster
+        return X.row_blocks()
+    n = X.shape[0]
+    starts = range(0, n, block_rows)
+    return Blocks([_Slice(X, start, min(start + block_rows, n)) for start in starts], starts)
+
+
+class _Slice:
+    def __init__(self, X: RowLike, start: int, stop: int) -> None:
+        self.X, self.start, self.stop = X, start, stop
+
+    def __call__(self) -> Any:
+        return np.asarray(self.X[self.start : self.stop])
+
+
+def map_rows(
+    X: RowLike,
+    function: Callable[..., Any],
+    block_rows: int = 8_192,
+    beside: Any = None,
+) -> Any:
+    """`function` of every block of rows of X; its array, or each array of its tuple, put together.
+
+    Blocks are written into the result as they come, so that the memory is that of the result. `function` also
+    gets the block's part of `beside` (n,), if there is one.
+    """
+    if hasattr(X, "map_rows"):
+        assert beside is None  # the estimators refuse it for rows on a cluster
+        return X.map_rows(function)
+    n = X.shape[0]
+    blocks = row_blocks(X, block_rows)
+
+    def one(pair: tuple[Callable[[], Any], int]) -> Any:
+        block, start = pair[0](), pair[1]
+        return function(block) if beside is None else function(block, beside[start : start + len(block)])
+
+    parts = thread_map(one, list(zip(blocks._makers, blocks.starts, strict=True)))
+    results: tuple[Any, ...] = ()
+    single, start = True, 0
+    for part in parts:
+        single = not isinstance(part, tuple)
+        columns = (part,) if single else part
+        if not results:
+            results = tuple(np.empty((n, *column.shape[1:]), dtype=column.dtype) for column in columns)
+        stop = start + len(columns[0])
+        for result, column in zip(results, columns, strict=True):
+            result[start:stop] = column
+        start = stop
+    return results[0] if single else results
+
+
+def take_rows(X: RowLike, rows: IntArray) -> Any:
+    """Some rows of `X`, in the order given."""
+    return np.asarray(X[rows])
+
+
+class StackedRows:
+    """Two row sources one above the other, without a copy."""
+
+    def __init__(self, top: RowLike, bottom: RowLike) -> None:
+        self.top, self.bottom = top, bottom
+        self.shape = (top.shape[0] + bottom.shape[0], top.shape[1])
+        self.dtype = np.result_type(top.dtype, bottom.dtype)
+
+    @property
+    def streamed(self) -> bool:
+        """Whether any part is read from a file."""
+        return any(getattr(part, "streamed", False) for part in (self.top, self.bottom))
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+    def __getitem__(self, rows: Any) -> Any:
+        cut = self.top.shape[0]
+        if isinstance(rows, slice):
+            start, stop, _ = rows.indices(self.shape[0])
+            if start >= cut:
+                return self.bottom[start - cut : max(stop - cut, 0)]
+            upper = self.top[start : min(stop, cut)]
+            return upper if stop <= cut else np.concatenate([upper, self.bottom[0 : stop - cut]])
+        rows = np.asarray(rows)
+        result = np.empty((len(rows), self.shape[1]), dtype=self.dtype)
+        above = rows < cut
+        result[above], result[~above] = self.top[rows[above]], self.bottom[rows[~above] - cut]
+        return result

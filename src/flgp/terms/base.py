@@ -1,0 +1,185 @@
+"""f as a sum of terms: features side by side, each term with prior variances of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+
+from .._stored import stored
+from .._typing import Array
+from ..geometry.base import Places, Rows
+from ..priors import Prior
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Rows as the terms see them."""
+
+    X: Array | None  # (b, p) all columns; None where only the places are known
+    places: Places
+    coordinates: Array | None = None  # (b, q) where a local term measures distances
+
+    def columns(self) -> Array:
+        """All columns of X, where a term needs them."""
+        if self.X is None:
+            raise ValueError("This model needs the columns of X, not only where the rows are.")
+        return self.X
+
+
+@dataclass(frozen=True)
+class TermView:
+    """A term at b points: weights over its nodes, and what its features cannot say there.
+
+    `gap` (b,) is the share of the term's prior variance that no feature carries: off the geometry, or for
+    a level that was never seen. It stays prior whatever the labels say. Gaps of different points are
+    independent, unless the points share a level or have columns in common.
+    """
+
+    rows: Rows
+    gap: Array | None = None  # None: 0 everywhere
+    levels: Array | None = None  # (b,) points of one level have the same gap
+    remainder: Array | None = None  # (b, q) the gaps are this times q independent numbers
+
+    def take(self, part: slice) -> TermView:
+        """The same for some of the points."""
+        gap, levels, rest = (
+            None if values is None else values[part] for values in (self.gap, self.levels, self.remainder)
+        )
+        return TermView(self.rows.take(part), gap, levels, rest)
+
+    def gap_covariance(self, other: TermView | None = None) -> Array:
+        """Covariance of the gaps at unit variance, between points (b, b) or with those of another view."""
+        across = self if other is None else other
+        if self.gap is None or across.gap is None:
+            return np.zeros((len(self.rows), len(across.rows)))
+        if self.levels is not None and across.levels is not None:
+            return np.sqrt(np.outer(self.gap, across.gap)) * np.equal.outer(self.levels, across.levels)
+        if self.remainder is not None and across.remainder is not None:
+            return self.remainder @ across.remainder.T
+        return np.diag(self.gap) if other is None else np.zeros((len(self.rows), len(across.rows)))
+
+    def gap_draws(self, n_draws: int, rng: np.random.Generator) -> Array:
+        """Draws (b, n_draws) of the gaps at unit variance."""
+        if self.remainder is not None:
+            return self.remainder @ rng.standard_normal((self.remainder.shape[1], n_draws))
+        noise = rng.standard_normal((len(self.rows), n_draws))
+        if self.gap is None:
+            return np.zeros_like(noise)
+        if self.levels is not None:
+            _, first, own = np.unique(self.levels, return_index=True, return_inverse=True)
+            noise = noise[first][own.ravel()]
+        return noise * np.sqrt(self.gap)[:, None]
+
+
+@dataclass(frozen=True)
+class View:
+    """All terms at b points."""
+
+    terms: tuple[TermView, ...]
+    coordinates: Array | None = None  # (b, q) where a local term measures distances
+
+    def __len__(self) -> int:
+        return len(self.terms[0].rows)
+
+    def take(self, part: slice) -> View:
+        """The same for some of the points."""
+        points = None if self.coordinates is None else self.coordinates[part]
+        return View(tuple(term.take(part) for term in self.terms), points)
+
+
+class Term(Protocol):
+    """One part of f: features with prior variances d(θ)."""
+
+    @property
+    def name(self) -> str:
+        """What predictions call it."""
+        ...
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of its hyperparameters θ."""
+        ...
+
+    @property
+    def n_features(self) -> int:
+        """M, how many features it has."""
+        ...
+
+    def features(self, at: Inputs) -> Array:
+        """Features of labelled rows, (b, M)."""
+        ...
+
+    def view(self, at: Inputs) -> TermView:
+        """The term at any rows."""
+        ...
+
+    def at_nodes(self, weights: Array) -> Array:
+        """Weights of the features, (M,) or (M, k), as values at the nodes that `view` refers to."""
+        ...
+
+    def variances(self, values: Mapping[str, float]) -> Array:
+        """Prior variances d (M,) at hyperparameters given by name."""
+        ...
+
+    def gradient(self, values: Mapping[str, float], along: Array) -> dict[str, float]:
+        """Σ_i along_i ∂ log d_i / ∂ log θ for each hyperparameter; `along` (M,) is ∂ / ∂ log d."""
+        ...
+
+    def gap_variance(self, d: Array) -> float:
+        """What `gap` is a share of, at prior variances d (M,)."""
+        ...
+
+    def bounds(self, scale: float) -> dict[str, tuple[float, float]]:
+        """Where the hyperparameters may go, for labels whose latent function has the size `scale`."""
+        ...
+
+    def priors(self, scale: float) -> dict[str, Prior]:
+        """Priors of the hyperparameters."""
+        ...
+
+
+@stored("terms")
+@dataclass(frozen=True)
+class Terms:
+    """The terms that latent functions share, side by side; each function has a constant of its own beside."""
+
+    parts: tuple[Any, ...]  # Term
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of all hyperparameters."""
+        return tuple(name for part in self.parts for name in part.parameters)
+
+    @property
+    def n_features(self) -> int:
+        """Features of all terms together."""
+        return sum(part.n_features for part in self.parts)
+
+    def spans(self) -> list[slice]:
+        """Where the features of each term are among those of all."""
+        ends = np.cumsum([0, *(part.n_features for part in self.parts)]).tolist()
+        return [slice(a, b) for a, b in pairwise(ends)]
+
+    def features(self, at: Inputs) -> Array:
+        """Features of labelled rows, (b, M)."""
+        columns = [part.features(at) for part in self.parts]
+        return columns[0] if len(columns) == 1 else np.concatenate(columns, axis=1)
+
+    def view(self, at: Inputs) -> View:
+        """Every term at any rows."""
+        return View(tuple(part.view(at) for part in self.parts), at.coordinates)
+
+    def variances(self, values: Mapping[str, float]) -> Array:
+        """Prior variances d of all features."""
+        return np.concatenate([part.variances(values) for part in self.parts])
+
+    def gradient(self, values: Mapping[str, float], along: Array) -> dict[str, float]:
+        """Derivatives in the logarithms of the hyperparameters."""
+        result: dict[str, float] = {}
+        for part, span in zip(self.parts, self.spans(), strict=True):
+            result |= part.gradient(values, along[span])
+        return result

@@ -1,0 +1,127 @@
+"""Covariates: a linear function of some columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import linalg
+
+from .._stored import stored
+from .._typing import Array, IntArray, RowLike
+from ..geometry.base import MatrixRows
+from ..priors import HalfNormal, Prior
+from ..rows.blocks import row_blocks
+from .base import Inputs, TermView
+
+VARIANCE = "linear_variance"
+
+
+@stored("linear term")
+@dataclass(frozen=True)
+class Linear:
+    """f = Σ_j β_j x_j over standardised columns, β_j ~ N(0, a_l²/q): its variance over the points is a_l².
+
+    The labels tell about at most m directions of the q columns. Where there are more columns, the features
+    are the coordinates in those directions, and what is left of x stays at its prior.
+    """
+
+    columns: IntArray  # (q,)
+    center: Array  # (q,)
+    scale: Array  # (q,) 1/standard deviation; 0 for a constant column
+    directions: Array | None = None  # (q, k), orthonormal columns; None: all
+    at_nodes_of: Array | None = None  # (N, q) columns at the nodes of a graph, after some steps of its walk
+    node_column: int = 0  # the column of X with the node's number, where there are such
+
+    name = "linear"
+    parameters = (VARIANCE,)
+
+    @classmethod
+    def of(cls, rows: RowLike, columns: IntArray) -> Linear:
+        """Columns of the fitted rows (n, p), standardised over them."""
+        center, spread = _moments(rows, columns)
+        return cls(columns, center, _inverse(spread))
+
+    @classmethod
+    def of_nodes(cls, table: Array, columns: IntArray, node_column: int) -> Linear:
+        """Columns (N, q) that belong to the nodes of a graph."""
+        center, scale = table.mean(axis=0), _inverse(table.std(axis=0))
+        return cls(columns, center, scale, None, table, node_column)
+
+    def seen_by(self, labels: Inputs) -> Linear:
+        """The same with features for the directions that these labels tell about."""
+        known = replace(self, directions=None)._standardized(labels)
+        if known.shape[1] <= known.shape[0]:
+            return replace(self, directions=None)
+        return replace(self, directions=linalg.qr(known.T, mode="economic", check_finite=False)[0])
+
+    @property
+    def n_features(self) -> int:
+        """q, or the number of directions."""
+        return len(self.columns) if self.directions is None else self.directions.shape[1]
+
+    def features(self, at: Inputs) -> Array:
+        """(b, q) standardised columns, or their coordinates (b, k)."""
+        x = self._standardized(at)
+        return x if self.directions is None else x @ self.directions
+
+    def view(self, at: Inputs) -> TermView:
+        """The features, and what is left of x outside their directions."""
+        x = self._standardized(at)
+        if self.directions is None:
+            return TermView(MatrixRows(x))
+        known = x @ self.directions
+        left = (x - known @ self.directions.T) / np.sqrt(len(self.columns))
+        return TermView(MatrixRows(known), np.einsum("ij,ij->i", left, left), remainder=left)
+
+    def at_nodes(self, weights: Array) -> Array:
+        """The weights themselves."""
+        return weights
+
+    def variances(self, values: Mapping[str, float]) -> Array:
+        """a_l²/q for each."""
+        return np.full(self.n_features, values[VARIANCE] / len(self.columns))
+
+    def gradient(self, values: Mapping[str, float], along: Array) -> dict[str, float]:
+        """In log a_l²."""
+        return {VARIANCE: float(along.sum())}
+
+    def gap_variance(self, d: Array) -> float:
+        """a_l²."""
+        return float(d[0]) * len(self.columns) if len(d) else 0.0
+
+    def bounds(self, scale: float) -> dict[str, tuple[float, float]]:
+        """From nothing to far more than the labels show."""
+        return {VARIANCE: (1e-8 * scale**2, 1e4 * scale**2)}
+
+    def priors(self, scale: float) -> dict[str, Prior]:
+        """As for the variance of the manifold's part."""
+        return {VARIANCE: HalfNormal(3.0 * scale)}
+
+    def _standardized(self, at: Inputs) -> Array:
+        X = at.columns()
+        own: Array = X[:, self.columns]
+        if self.at_nodes_of is not None:
+            own = self.at_nodes_of[np.asarray(X[:, self.node_column], dtype=np.intp)]
+        return (own - self.center) * self.scale
+
+
+def _inverse(spread: Array) -> Array:
+    return np.divide(1.0, spread, out=np.zeros(len(spread)), where=spread > 0)
+
+
+def _moments(rows: RowLike, columns: IntArray) -> tuple[Array, Array]:
+    """Mean and standard deviation of columns, about a point among them so that large offsets do no harm."""
+    origin = np.asarray(rows[:1], dtype=np.float64)[0, columns]
+
+    def sums(block: Array) -> Array:
+        own = np.asarray(block[:, columns], dtype=np.float64) - origin
+        return np.stack([np.full(len(columns), float(len(own))), own.sum(axis=0), (own**2).sum(axis=0)])
+
+    n, first, second = row_blocks(rows).reduce(sums)
+    mean = first / n
+    variance = np.maximum(second / n - mean**2, 0.0)
+    # What rounding leaves of a constant column is no information.
+    variance[variance < 1e-14 * (second / n + origin**2)] = 0.0
+    return origin + mean, np.sqrt(variance)

@@ -1,0 +1,145 @@
+"""Correlation functions of the Euclidean distance, and their slopes in the logarithms of their parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._stored import stored
+from ..._typing import Array
+
+# Added to the diagonal of K_u, relative to its variance: duplicates and σ² → 0 stay positive definite.
+JITTER = 1e-10
+# Scaled distances beyond this mean "unconnected", also to a correlation that falls off as a power.
+_UNCONNECTED = 1e60
+
+
+class _Correlation(NamedTuple):
+    """ρ(r, α) of the scaled distance r = |x - x'|/ℓ, and the elasticity -∂ log ρ/∂ log r = ∂ log ρ/∂ log ℓ.
+
+    Only the rational quadratic has a shape α, and so a third function, ∂ log ρ/∂ log α.
+    """
+
+    value: Callable[[Array, float], Array]
+    elasticity: Callable[[Array, float], Array]
+    shape_elasticity: Callable[[Array, float], Array] | None = None
+
+
+def _squared_exponential(r: Array, _: float) -> Array:
+    return np.exp(-0.5 * r * r)
+
+
+def _squared_exponential_elasticity(r: Array, _: float) -> Array:
+    return r * r
+
+
+def _matern12(r: Array, _: float) -> Array:
+    return np.exp(-r)
+
+
+def _matern12_elasticity(r: Array, _: float) -> Array:
+    return r
+
+
+def _matern32(r: Array, _: float) -> Array:
+    t = np.sqrt(3.0) * r
+    return (1.0 + t) * np.exp(-t)
+
+
+def _matern32_elasticity(r: Array, _: float) -> Array:
+    t = np.sqrt(3.0) * r
+    return t * t / (1.0 + t)
+
+
+def _matern52(r: Array, _: float) -> Array:
+    t = np.sqrt(5.0) * r
+    return (1.0 + t + t * t / 3.0) * np.exp(-t)
+
+
+def _matern52_elasticity(r: Array, _: float) -> Array:
+    t = np.sqrt(5.0) * r
+    return t * t * ((1.0 + t) / (3.0 + 3.0 * t + t * t))  # t³ may overflow
+
+
+def _rational_quadratic(r: Array, shape: float) -> Array:
+    value = np.exp(-shape * np.log1p(r * r / (2.0 * shape)))
+    return np.where(r < _UNCONNECTED, value, 0.0)
+
+
+def _rational_quadratic_elasticity(r: Array, shape: float) -> Array:
+    return r * r / (1.0 + r * r / (2.0 * shape))
+
+
+def _rational_quadratic_shape(r: Array, shape: float) -> Array:
+    q = r * r / (2.0 * shape)
+    return shape * (q / (1.0 + q) - np.log1p(q))
+
+
+_CORRELATIONS = {
+    "squared_exponential": _Correlation(_squared_exponential, _squared_exponential_elasticity),
+    "matern12": _Correlation(_matern12, _matern12_elasticity),
+    "matern32": _Correlation(_matern32, _matern32_elasticity),
+    "matern52": _Correlation(_matern52, _matern52_elasticity),
+    "rational_quadratic": _Correlation(
+        _rational_quadratic, _rational_quadratic_elasticity, _rational_quadratic_shape
+    ),
+}
+KERNEL_NAMES = tuple(_CORRELATIONS)
+
+
+def has_shape(kernel: str) -> bool:
+    """Whether a kernel has a shape α to learn."""
+    return _CORRELATIONS[kernel].shape_elasticity is not None
+
+
+@stored("local process")
+@dataclass(frozen=True)
+class LocalModel:
+    """u ~ GP(0, a_u² ρ(|x - x'|/ℓ)) and noise of variance σ²·v_i.
+
+    As in scikit-learn the squared exponential is exp(-r²/2), the Matérn functions have √(2ν) r in them, and
+    the rational quadratic, a mixture of squared exponentials of all length scales, is (1 + r²/2α)^(-α).
+    `noise_variance` may be 0: then the factors below are those of the latent u alone.
+    """
+
+    kernel: str
+    length_scale: float  # ℓ
+    variance: float  # a_u²
+    noise_variance: float  # σ²
+    shape: float = 1.0  # α of the rational quadratic; the others have none
+
+    def __post_init__(self) -> None:
+        if self.kernel not in _CORRELATIONS:
+            raise ValueError(
+                f"unknown residual kernel {self.kernel!r}: choose one of {', '.join(KERNEL_NAMES)}."
+            )
+        if not (self.length_scale > 0 and self.variance > 0 and self.noise_variance >= 0 and self.shape > 0):
+            raise ValueError(
+                "length_scale, variance and shape must be positive and noise_variance not negative, got "
+                f"{self.length_scale}, {self.variance}, {self.shape}, {self.noise_variance}."
+            )
+
+    @property
+    def diagonal(self) -> float:
+        """Variance of u at a labelled point, jitter included."""
+        return self.variance * (1.0 + JITTER)
+
+    def covariance(self, distance: Array) -> Array:
+        """k_u at distances between different points, of any shape."""
+        return self.variance * _CORRELATIONS[self.kernel].value(distance / self.length_scale, self.shape)
+
+    def slope(self, distance: Array, covariance: Array) -> Array:
+        """∂k_u/∂ log ℓ at distances whose `covariance` is known."""
+        elasticity = _CORRELATIONS[self.kernel].elasticity
+        return covariance * elasticity(distance / self.length_scale, self.shape)
+
+    def slopes(self, distance: Array, covariance: Array) -> list[Array]:
+        """∂k_u/∂ log ℓ and, for a kernel with a shape, ∂k_u/∂ log α."""
+        by_length = self.slope(distance, covariance)
+        by_shape = _CORRELATIONS[self.kernel].shape_elasticity
+        if by_shape is None:
+            return [by_length]
+        return [by_length, covariance * by_shape(distance / self.length_scale, self.shape)]

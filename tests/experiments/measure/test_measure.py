@@ -1,0 +1,71 @@
+"""Each measurement at a tiny size, so that it cannot rot."""
+
+from __future__ import annotations
+
+import pytest
+
+from flgp.experiments.measure import MEASUREMENTS, find
+from flgp.experiments.measure.posterior_accuracy import Problem, compare
+
+TINY = {
+    "coverage": ("--replicates 1 --likelihood poisson", "| poisson | auto |"),
+    "dask-workers": ("--n 2e4 --repeats 1", "times as fast"),
+    "evidence": ("--eigenpairs 30 --labels 60 --repeats 1", "M=30 m=60: evidence and gradient"),
+    "imports": ("--repeats 1", "ratio"),
+    "large-rank": ("--n 1000 --sizes 100:30", "| 100 | 30 |"),
+    "new-points": ("--n 600 --seeds 1", "| 600 | se |"),
+    "out-of-core": ("--n 5e3", "error 0.0"),
+    "posterior-accuracy": ("--draws 10 --only circles", "| circles, m = 50 | Laplace, one-vs-rest |"),
+    "residual": ("spiral --seeds 1", "### Spiral, m = 200"),
+}
+
+
+def test_all_are_run():
+    assert TINY.keys() == MEASUREMENTS.keys()
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_it_runs_at_a_tiny_size(name, capsys):
+    if name == "dask-workers":
+        pytest.importorskip("distributed")
+    arguments, expected = TINY[name]
+    find(name).main(arguments.split())
+    assert expected in capsys.readouterr().out
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_expectation_propagation_is_nearer_to_the_chains_than_laplace(rng):
+    X = rng.standard_normal((90, 2)) + 6.0 * (y := rng.integers(0, 3, 90))[:, None]
+    options = {"n_anchors": 30, "n_eigenpairs": 8}
+    scores, worst = compare(Problem("clusters", X, y, 30, options), draws=60, softmax=True)
+    assert set(scores) == {f"{name}, one-vs-rest" for name in ("Gibbs", "EP", "Laplace")} | {
+        "Gibbs, softmax",
+        "Laplace, softmax",
+    }
+    assert scores["EP, one-vs-rest"][0] < scores["Laplace, one-vs-rest"][0]
+    assert scores["Gibbs, one-vs-rest"][0] == scores["Gibbs, softmax"][0] == 0.0
+    assert worst > 0.9
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(ValueError, match="Known: coverage"):
+        find("nothing")
+    with pytest.raises(ValueError, match="Use some of spiral"):
+        find("residual").main(["nothing"])
+
+
+def test_the_command_hands_its_options_on(capsys):
+    pytest.importorskip("typer")
+    from flgp.cli import main
+
+    with pytest.raises(SystemExit) as end:
+        main(["bench", "large-rank", "--n", "800", "--sizes", "60:20", "80:20"])
+    assert end.value.code == 0
+    assert "| 80 | 20 |" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as end:
+        main(["bench", "large-rank", "--help"])
+    assert end.value.code == 0
+    assert "usage: flgp bench large-rank" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as end:
+        main(["bench", "large-rank", "--nothing"])
+    assert end.value.code == 2

@@ -1,0 +1,56 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flgp.geometry.point_cloud.neighbors import NeighborSearch
+
+
+def brute_force(X, anchors, r):
+    distance = ((X[:, None, :] - anchors[None]) ** 2).sum(axis=2)
+    index = np.argsort(distance, axis=1, kind="stable")[:, :r]
+    return index, np.take_along_axis(distance, index, axis=1)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 30), st.integers(1, 60), st.integers(1, 20), st.integers(0, 2**16))
+def test_finds_the_nearest_anchors_in_few_and_many_columns(p, s, r, seed):
+    rng = np.random.default_rng(seed)
+    anchors, X = rng.normal(size=(s, p)), rng.normal(size=(40, p))
+    index, sqdist = NeighborSearch(anchors)(X, r)
+    expected_index, expected = brute_force(X, anchors, min(r, s))
+    np.testing.assert_allclose(sqdist, expected, rtol=1e-12, atol=1e-14)
+    assert (index == expected_index).mean() > 0.99
+
+
+@pytest.mark.parametrize("s", [4_096, 4_117, 90_000])  # the last is so many that groups are grouped too
+def test_finds_the_nearest_of_very_many_anchors(s):
+    rng = np.random.default_rng(s)
+    anchors = rng.normal(size=(s, 15))
+    # Near any anchor, the last ones and the neighbours in one group too.
+    X = anchors[np.r_[:6, s - 20 : s, rng.integers(s, size=14)]] + 0.01 * rng.normal(size=(40, 15))
+    index, sqdist = NeighborSearch(anchors)(X, 5)
+    expected_index, expected = brute_force(X, anchors, 5)
+    np.testing.assert_array_equal(index, expected_index)
+    np.testing.assert_allclose(sqdist, expected, rtol=1e-9)
+
+
+def test_many_columns_far_from_the_origin_keep_double_precision():
+    rng = np.random.default_rng(0)
+    anchors = 1e6 + rng.normal(size=(50, 40))
+    X = 1e6 + rng.normal(size=(200, 40))
+    index, sqdist = NeighborSearch(anchors)(X, 3)
+    expected_index, expected = brute_force(X, anchors, 3)
+    np.testing.assert_array_equal(index, expected_index)
+    np.testing.assert_allclose(sqdist, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("p", [3, 30])
+def test_a_row_does_not_depend_on_its_batch(p):
+    rng = np.random.default_rng(1)
+    search, X = NeighborSearch(rng.normal(size=(300, p))), rng.normal(size=(500, p))
+    whole = search(X, 4)
+    for i in (0, 7, 499):
+        alone = search(X[i : i + 1], 4)
+        np.testing.assert_array_equal(alone[0][0], whole[0][i])
+        np.testing.assert_array_equal(alone[1][0], whole[1][i])
