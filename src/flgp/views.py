@@ -63,7 +63,8 @@ def coordinates(model: Any, X: Any, kind: str = "auto", dimensions: int = 2) -> 
 
 def _eigenmap(model: Any, X: Array, dimensions: int) -> Array:
     """The slowest eigenfunctions that live on more than a few anchors, which may be fewer than wanted."""
-    at_anchors = eigenfunctions(model, model.anchors_, _CANDIDATES)
+    # A known geometry has no anchors: the points themselves stand for it.
+    at_anchors = eigenfunctions(model, getattr(model, "anchors_", X), _CANDIDATES)
     squares = at_anchors**2
     share = squares.sum(axis=0) ** 2 / (len(squares) * np.maximum((squares**2).sum(axis=0), 1e-300))
     candidates = list(np.argsort(share < _LEAST_SHARE, kind="stable"))

@@ -282,3 +282,20 @@ def test_a_target_of_one_column_keeps_its_axis_everywhere():
     assert column.predict(X[:5], return_cov=True)[1].shape == (5, 5, 1)
     assert column.predict(X, return_parts=True)[1]["manifold"].mean.shape == (300, 1)
     np.testing.assert_array_equal(column.predict(X)[:, 0], flat.predict(X))
+
+
+@pytest.mark.parametrize("multi_class", ["one_vs_rest", "softmax"])
+def test_classes_have_a_constant_beside_covariates(multi_class):
+    X, y, _, _ = problem()
+    target = np.where(np.arange(300) < 80, np.digitize(y, [1.0, 2.0]), -1)
+    options = {"multi_class": multi_class, **ROLES, **SMALL}
+    auto, zero, constant = (FLGPClassifier(mean=mean, **options) for mean in ("auto", "zero", "constant"))
+    for model in (auto, zero, constant):
+        model.fit(X, target)
+    np.testing.assert_array_equal(auto.predict_proba(X), constant.predict_proba(X))
+    assert (auto.covariance(X[:2], term="constant") > 0).all()
+    assert (zero.covariance(X[:2], term="constant") == 0).all()
+    # Far away from everything the classes have about their shares.
+    far = np.concatenate([[[50.0, 50.0]], [X[:, 2:4].mean(axis=0)], [[99.0]]], axis=None).reshape(1, -1)
+    shares = np.bincount(target[:80]) / 80
+    assert np.abs(auto.predict_proba(far) - shares).max() < np.abs(zero.predict_proba(far) - shares).max()

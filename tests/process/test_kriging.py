@@ -36,7 +36,7 @@ def fit(points, features, y, d, local, k, scale=None, lift=None):
 
 def at(points, z, gap=None):
     """New points, with their weights over the nodes (the features themselves, without a lift)."""
-    return View((TermView(MatrixRows(z), gap),), points)
+    return View((TermView(MatrixRows(z), gap),), len(points), points)
 
 
 @pytest.fixture

@@ -173,7 +173,7 @@ class _TermsOn:
         for column in columns:
             name = model._roles_.label(column) if len(columns) > 1 else ""
             parts.append(Groups.seen_by(labels, column, name))
-        if not parts:
+        if not parts and model.residual != "local":
             raise ValueError(
                 "amplitude=0 leaves the manifold out, and there is no other term. Set linear or groups."
             )
@@ -181,7 +181,7 @@ class _TermsOn:
 
 
 def _linear_term(model: LatentModel, geometry: FittedGeometry, rows: RowLike) -> Linear | None:
-    """The covariates, standardised over the fitted rows, after some steps of a graph's walk if asked for."""
+    """The covariates, on one scale, after some steps of a graph's walk if asked for."""
     roles, steps = model._roles_, model.linear_steps
     if roles.linear is None:
         if steps:
@@ -206,7 +206,7 @@ def _linear_term(model: LatentModel, geometry: FittedGeometry, rows: RowLike) ->
             f"among the rows, the first {absent[0]}. Add them as unlabelled rows."
         )
     table[nodes] = X[:, roles.linear]
-    return Linear.of_nodes(geometry.walk(table, steps), roles.linear, node)
+    return Linear.of_nodes(table, geometry.walk(table, steps), roles.linear, node)
 
 
 def _labeled_inputs(model: LatentModel, geometry: FittedGeometry, labels: Labels) -> Inputs:

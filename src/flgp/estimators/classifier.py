@@ -15,10 +15,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._typing import Array, BoolArray
-from ..likelihoods import Bernoulli, Categorical, Observations
+from ..likelihoods import AnyLikelihood, Bernoulli, Categorical, Observations
 from ..process.evidence import KnownValues, Target
 from ..rows.labels import is_missing_label
 from ..rows.sources import local_labels
+from ..terms import Constant
 from ..terms.base import View
 from ._docs import documented
 from ._fitting import fit_model, transduce
@@ -28,6 +29,7 @@ from .validation import check_choice, check_row_values, check_weights
 
 MULTI_CLASS = ("auto", "one_vs_rest", "softmax")
 RESIDUALS = ("local",)
+MEANS = ("auto", "constant", "zero")
 
 
 @documented
@@ -45,6 +47,9 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         coupled. "auto": one_vs_rest, which is the better calibrated one (see the page on calibration).
     unlabeled : int or str, default -1
         The label that means "unlabelled".
+    mean : {{"auto", "constant", "zero"}}
+        Prior mean of each latent function. "constant": learned about the log odds of its class, "zero": the
+        paper's. "auto": a constant where there are covariates or groups, otherwise zero.
     inference : {{"auto", "laplace", "ep", "gibbs"}}
         How the posterior is found. "auto": expectation propagation for binary and one-vs-rest, Laplace
         for softmax. "gibbs": Pólya-Gamma Markov chains at the learned hyperparameters (`flgp[mcmc]`).
@@ -79,6 +84,7 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
 
     multi_class: str = "auto"
     unlabeled: Any = -1
+    mean: str = "auto"
     residual: str | None = None
 
     def fit(self, X: Any, y: Any, X_unlabeled: Any = None, *, sample_weight: Any = None) -> Self:
@@ -152,6 +158,7 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_choice("multi_class", self.multi_class, MULTI_CLASS)
+        check_choice("mean", self.mean, MEANS)
         if self.residual is not None:
             check_choice("residual", self.residual, RESIDUALS)
 
@@ -219,17 +226,22 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             obs, values = Observations.of(codes, weight=weight), kept.get(None)
             # There may have been a single class before.
             same = values if values is not None and isinstance(values.likelihood, Categorical) else None
-            return [Target(positions, obs, likelihood, known=same)]
+            return [Target(positions, obs, likelihood, self._constant(likelihood, obs), same)]
         wanted = range(count) if count > 2 else [count - 1]
-        return [
-            Target(
-                positions,
-                Observations.of((codes == k).astype(float), weight=weight),
-                likelihood,
-                known=kept.get(name),
-            )
-            for k, name in zip(wanted, names, strict=True)
-        ]
+        targets = []
+        for k, name in zip(wanted, names, strict=True):
+            obs = Observations.of((codes == k).astype(float), weight=weight)
+            constant = self._constant(likelihood, obs)
+            targets.append(Target(positions, obs, likelihood, constant, kept.get(name)))
+        return targets
+
+    def _constant(self, likelihood: AnyLikelihood, obs: Observations) -> Constant:
+        """The constant of a latent function: a regression on covariates or groups has one."""
+        covariates = self.linear is not None or self.groups is not None
+        if self.mean == "zero" or (self.mean == "auto" and not covariates):
+            return Constant()
+        mean = 0.0 if isinstance(likelihood, Categorical) else likelihood.initial_mean(obs)
+        return Constant(mean, likelihood.latent_scale(obs) ** 2)
 
     # -- predictions -------------------------------------------------------------------------------------
 

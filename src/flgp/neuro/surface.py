@@ -1,4 +1,4 @@
-"""Values on a cortical surface: vertices as points, opposite banks of a fold kept apart by their normals."""
+"""Values on a cortical surface: the heat kernel of the mesh, and a local term that does not cross folds."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from .. import geometry as geometries
 from .._typing import Array, IntArray
 from ..estimators import FLGPRegressor
 from .errors import ImageError
 from .scores import Scores, score_predictions
-from .volume import check_anchors, hold_out
+from .volume import hold_out
 from .volumes import UNREADABLE
 
 _UNREADABLE = (*UNREADABLE, ExpatError, TypeError, IndexError)
@@ -136,9 +137,11 @@ class SurfaceReconstructor(BaseEstimator):
     Parameters
     ----------
     estimator : FLGPRegressor, optional
-        The model. None: `FLGPRegressor()`.
+        The model. None: `FLGPRegressor()`. Its geometry is the mesh, so that its anchors have no meaning here
+        and its diffusion time is in mm².
     normal_weight : float
-        w, in mm: vertices are the points (x, w·normal), so that distances do not cross folds.
+        w, in mm: for the local term vertices are the points (x, w·normal), so that distances do not cross
+        folds.
     index : int, optional
         Which column of the values.
     labeled_ratio : float in (0, 1), optional
@@ -152,7 +155,8 @@ class SurfaceReconstructor(BaseEstimator):
     ----------
     model_ : FLGPRegressor
     mesh_ : Mesh
-    points_ : array of shape (n, 6)
+    points_ : array of shape (n, 7)
+        The rows of the model: number of the vertex, x, w·normal.
     values_ : array of shape (n,)
     labeled_ : bool array of shape (n,)
     """
@@ -202,11 +206,15 @@ class SurfaceReconstructor(BaseEstimator):
         if self.labeled_ratio is not None:
             labeled = hold_out(labeled, self.labeled_ratio, seed)
         model = FLGPRegressor() if self.estimator is None else clone(self.estimator)
-        check_anchors(model, len(y), "vertices")
+        try:
+            geometry = geometries.Mesh(surface.coordinates, surface.faces)
+        except ValueError as error:
+            raise ImageError(f"the mesh cannot be used: {error}") from error
+        model.set_params(geometry=geometry, geometry_columns=[0], residual_columns=[1, 2, 3, 4, 5, 6])
         if getattr(model, "random_state", 0) is None and self.random_state is not None:
             model.set_params(random_state=seed.randint(2**31 - 1))
         self.mesh_, self.values_, self.labeled_ = surface, y, labeled
-        self.points_ = surface.points(float(self.normal_weight))
+        self.points_ = np.column_stack([np.arange(len(y)), surface.points(float(self.normal_weight))])
         self.model_ = model.fit(self.points_, np.where(labeled, y, np.nan))
         return self
 

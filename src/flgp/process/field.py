@@ -70,12 +70,13 @@ class WeightField:
 
     def variances(self, view: View) -> Array:
         """Var f (b,)."""
-        part, at = self.parts[0], view.terms[0]
-        if part.covariance is None or at.rows.width > part.factor.shape[1]:
+        dense = self.parts[0].covariance if self.parts else None
+        if dense is None or view.terms[0].rows.width > len(self.constant_factor):
             spread = self.spread(view)
             return np.einsum("bk,bk->b", spread, spread) + self.gaps(view)
+        part, at = self.parts[0], view.terms[0]
         constant = float(self.constant_factor @ self.constant_factor)
-        within = at.rows.quadratic(part.covariance) + 2 * at.rows.combine(part.cross) + constant
+        within = at.rows.quadratic(dense) + 2 * at.rows.combine(part.cross) + constant
         return np.maximum(within, 0.0) + self.gaps(view)
 
     def spread(self, view: View) -> Array:

@@ -26,22 +26,24 @@ class JointDraws:
     at_nodes: tuple[Array, ...]  # of each term (s, C·S)
     n_functions: int  # C
     gap_variances: tuple[float, ...]
+    constants: Array | float = 0.0  # (C·S,)
 
     @classmethod
     def of(cls, terms: Terms, draws: Array, d: Array) -> JointDraws:
-        """From joint draws of the weights of C functions, (S, C, M)."""
-        S, C, _ = draws.shape
+        """From joint draws of the weights of C functions, (S, C, M), a learned constant's the last."""
+        S, C, M = draws.shape
         flat = draws.transpose(2, 1, 0)  # (M, C, S)
         pairs = list(zip(terms.parts, terms.spans(), strict=True))
         values = tuple(term.at_nodes(flat[span].reshape(-1, C * S)) for term, span in pairs)
-        return cls(values, C, tuple(term.gap_variance(d[span]) for term, span in pairs))
+        gaps = tuple(term.gap_variance(d[span]) for term, span in pairs)
+        return cls(values, C, gaps, flat[-1].ravel().copy() if terms.n_features < M else 0.0)
 
     def draws(self, view: View) -> Array:
         """Joint draws of f at the points, (b, C, S); gaps get prior noise.
 
         The noise is the same for every row, so that a prediction does not depend on its batch.
         """
-        flat = np.zeros((len(view), self.at_nodes[0].shape[1]))
+        flat = np.zeros((len(view), self.at_nodes[0].shape[1])) + self.constants
         for at, values in zip(view.terms, self.at_nodes, strict=True):
             flat += at.rows.combine(values)
         f: Array = flat.reshape(len(view), self.n_functions, -1)

@@ -23,6 +23,9 @@ class Inputs:
     places: Places
     coordinates: Array | None = None  # (b, q) where a local term measures distances
 
+    def __len__(self) -> int:
+        return len(self.places.closeness)
+
     def columns(self) -> Array:
         """All columns of X, where a term needs them."""
         if self.X is None:
@@ -80,15 +83,17 @@ class View:
     """All terms at b points."""
 
     terms: tuple[TermView, ...]
+    size: int  # b
     coordinates: Array | None = None  # (b, q) where a local term measures distances
 
     def __len__(self) -> int:
-        return len(self.terms[0].rows)
+        return self.size
 
     def take(self, part: slice) -> View:
         """The same for some of the points."""
         points = None if self.coordinates is None else self.coordinates[part]
-        return View(tuple(term.take(part) for term in self.terms), points)
+        size = len(range(*part.indices(self.size)))
+        return View(tuple(term.take(part) for term in self.terms), size, points)
 
 
 class Term(Protocol):
@@ -167,15 +172,15 @@ class Terms:
     def features(self, at: Inputs) -> Array:
         """Features of labelled rows, (b, M)."""
         columns = [part.features(at) for part in self.parts]
-        return columns[0] if len(columns) == 1 else np.concatenate(columns, axis=1)
+        return columns[0] if len(columns) == 1 else np.concatenate([np.empty((len(at), 0)), *columns], axis=1)
 
     def view(self, at: Inputs) -> View:
         """Every term at any rows."""
-        return View(tuple(part.view(at) for part in self.parts), at.coordinates)
+        return View(tuple(part.view(at) for part in self.parts), len(at), at.coordinates)
 
     def variances(self, values: Mapping[str, float]) -> Array:
         """Prior variances d of all features."""
-        return np.concatenate([part.variances(values) for part in self.parts])
+        return np.concatenate([np.empty(0), *(part.variances(values) for part in self.parts)])
 
     def gradient(self, values: Mapping[str, float], along: Array) -> dict[str, float]:
         """Derivatives in the logarithms of the hyperparameters."""

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg
 
 from .._stored import stored
-from .._typing import Array, IntArray, RowLike
+from .._typing import Array, BoolArray, IntArray, RowLike
 from ..geometry.base import MatrixRows
 from ..priors import HalfNormal, Prior
 from ..rows.blocks import row_blocks
@@ -21,15 +21,16 @@ VARIANCE = "linear_variance"
 @stored("linear term")
 @dataclass(frozen=True)
 class Linear:
-    """f = Σ_j β_j x_j over standardised columns, β_j ~ N(0, a_l²/q): its variance over the points is a_l².
+    """f = Σ_j β_j x_j over scaled columns, β_j ~ N(0, a_l²/q): its variance over the points is a_l².
 
-    The labels tell about at most m directions of the q columns. Where there are more columns, the features
-    are the coordinates in those directions, and what is left of x stays at its prior.
+    Columns are centred and put on one scale (see `common_scale`). The labels tell about at most m directions
+    of the q columns. Where there are more columns, the features are the coordinates in those directions, and
+    what is left of x stays at its prior.
     """
 
     columns: IntArray  # (q,)
     center: Array  # (q,)
-    scale: Array  # (q,) 1/standard deviation; 0 for a constant column
+    scale: Array  # (q,)
     directions: Array | None = None  # (q, k), orthonormal columns; None: all
     at_nodes_of: Array | None = None  # (N, q) columns at the nodes of a graph, after some steps of its walk
     node_column: int = 0  # the column of X with the node's number, where there are such
@@ -39,19 +40,23 @@ class Linear:
 
     @classmethod
     def of(cls, rows: RowLike, columns: IntArray) -> Linear:
-        """Columns of the fitted rows (n, p), standardised over them."""
-        center, spread = _moments(rows, columns)
-        return cls(columns, center, _inverse(spread))
+        """Columns of the fitted rows (n, p)."""
+        summary = summarize(rows, columns)
+        return cls(columns, summary.mean, common_scale(summary))
 
     @classmethod
-    def of_nodes(cls, table: Array, columns: IntArray, node_column: int) -> Linear:
-        """Columns (N, q) that belong to the nodes of a graph."""
-        center, scale = table.mean(axis=0), _inverse(table.std(axis=0))
-        return cls(columns, center, scale, None, table, node_column)
+    def of_nodes(cls, table: Array, walked: Array, columns: IntArray, node_column: int) -> Linear:
+        """Columns that belong to the nodes of a graph: as given, and after some steps of its walk, (N, q).
+
+        Both are on the scale of the given ones: what the walk averages out counts less afterwards.
+        """
+        scale = common_scale(summarize(table, np.arange(len(columns))))
+        spread = np.sqrt(np.mean((walked.std(axis=0) * scale) ** 2))
+        return cls(columns, walked.mean(axis=0), scale / (spread or 1.0), None, walked, node_column)
 
     def seen_by(self, labels: Inputs) -> Linear:
         """The same with features for the directions that these labels tell about."""
-        known = replace(self, directions=None)._standardized(labels)
+        known = replace(self, directions=None)._scaled(labels)
         if known.shape[1] <= known.shape[0]:
             return replace(self, directions=None)
         return replace(self, directions=linalg.qr(known.T, mode="economic", check_finite=False)[0])
@@ -62,13 +67,13 @@ class Linear:
         return len(self.columns) if self.directions is None else self.directions.shape[1]
 
     def features(self, at: Inputs) -> Array:
-        """(b, q) standardised columns, or their coordinates (b, k)."""
-        x = self._standardized(at)
+        """(b, q) scaled columns, or their coordinates (b, k)."""
+        x = self._scaled(at)
         return x if self.directions is None else x @ self.directions
 
     def view(self, at: Inputs) -> TermView:
         """The features, and what is left of x outside their directions."""
-        x = self._standardized(at)
+        x = self._scaled(at)
         if self.directions is None:
             return TermView(MatrixRows(x))
         known = x @ self.directions
@@ -99,7 +104,7 @@ class Linear:
         """As for the variance of the manifold's part."""
         return {VARIANCE: HalfNormal(3.0 * scale)}
 
-    def _standardized(self, at: Inputs) -> Array:
+    def _scaled(self, at: Inputs) -> Array:
         X = at.columns()
         own: Array = X[:, self.columns]
         if self.at_nodes_of is not None:
@@ -107,21 +112,42 @@ class Linear:
         return (own - self.center) * self.scale
 
 
-def _inverse(spread: Array) -> Array:
-    return np.divide(1.0, spread, out=np.zeros(len(spread)), where=spread > 0)
+@dataclass(frozen=True)
+class Summary:
+    """What decides the scale of q columns, each (q,)."""
+
+    mean: Array
+    deviation: Array  # standard deviation
+    indicator: BoolArray  # whether a column holds zeros and ones only
 
 
-def _moments(rows: RowLike, columns: IntArray) -> tuple[Array, Array]:
-    """Mean and standard deviation of columns, about a point among them so that large offsets do no harm."""
+def summarize(rows: RowLike, columns: IntArray) -> Summary:
+    """Moments of columns, about a point among them so that large offsets do no harm."""
     origin = np.asarray(rows[:1], dtype=np.float64)[0, columns]
 
     def sums(block: Array) -> Array:
-        own = np.asarray(block[:, columns], dtype=np.float64) - origin
-        return np.stack([np.full(len(columns), float(len(own))), own.sum(axis=0), (own**2).sum(axis=0)])
+        own = np.asarray(block[:, columns], dtype=np.float64)
+        other = np.count_nonzero((own != 0) & (own != 1), axis=0)
+        own = own - origin
+        return np.stack([np.full(len(columns), len(own)), own.sum(axis=0), (own**2).sum(axis=0), other])
 
-    n, first, second = row_blocks(rows).reduce(sums)
+    n, first, second, other = row_blocks(rows).reduce(sums)
     mean = first / n
     variance = np.maximum(second / n - mean**2, 0.0)
     # What rounding leaves of a constant column is no information.
     variance[variance < 1e-14 * (second / n + origin**2)] = 0.0
-    return origin + mean, np.sqrt(variance)
+    return Summary(origin + mean, np.sqrt(variance), other == 0)
+
+
+def common_scale(summary: Summary) -> Array:
+    """Factors (q,) that put columns on one scale, their mean variance 1; 0 for a constant column.
+
+    Quantities are divided by two standard deviations, as regression does to compare them with indicators
+    (Gelman 2008). Indicators stay in their own unit: to divide a rare one by its small deviation would let
+    the few rows that have it count most.
+    """
+    deviation = summary.deviation
+    scale = np.divide(0.5, deviation, out=np.zeros(len(deviation)), where=deviation > 0)
+    scale[summary.indicator & (deviation > 0)] = 1.0
+    spread = np.sqrt(np.mean((deviation * scale) ** 2))
+    return scale / spread if spread > 0 else scale
