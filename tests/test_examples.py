@@ -1,7 +1,11 @@
 """The examples run, and show what they say."""
 
+import re
 import runpy
 from pathlib import Path
+
+import numpy as np
+import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -13,3 +17,47 @@ def test_uncertainty_sampling_needs_fewer_labels(capsys):
     assert chosen[10] > 0.95
     assert chosen[5:15].mean() > random[5:15].mean() + 0.05
     assert len(capsys.readouterr().out.splitlines()) == 8
+
+
+@pytest.fixture
+def shown(capsys):
+    """Run an example of the gallery; its names, and what it prints."""
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("Agg")
+
+    def run(name):
+        names = runpy.run_path(str(EXAMPLES / name))
+        assert pyplot.get_fignums()
+        return names, capsys.readouterr().out
+
+    yield run
+    pyplot.close("all")
+
+
+def test_the_sphere_is_better_than_latitude_and_longitude(shown):
+    _, said = shown("plot_11_globe.py")
+    sphere, flat, held = map(float, re.findall(r"([\d.]+) (?:m\b|% of)", said))
+    assert sphere < 0.8 * flat
+    assert held > 90
+
+
+@pytest.mark.slow
+def test_surface_and_space_are_better_than_either(shown):
+    pytest.importorskip("nilearn")
+    _, said = shown("plot_12_mesh.py")
+    surface, space, both = map(int, re.findall(r"(\d+) %", said))
+    assert both > max(surface, space) + 2
+
+
+def test_two_labels_split_the_karate_club(shown):
+    names, said = shown("plot_13_graph.py")
+    assert len(names["edges"]) == 78
+    assert "33 of 34 right; wrong: [8]" in said
+
+
+def test_groups_take_the_instruments_out_of_the_map(shown):
+    names, _ = shown("plot_14_groups.py")
+    truth = names["height"].ravel()
+    error = {name: np.sqrt(np.mean((found - truth) ** 2)) for name, found in names["maps"].items()}
+    assert error["with groups"] < 0.8 * error["without groups"]
+    assert np.corrcoef(names["offset"], names["effect"])[0, 1] > 0.95

@@ -19,6 +19,7 @@ MODULES = [
 ]
 PUBLIC = (
     "flgp",
+    "flgp.geometry",
     "flgp.likelihoods",
     "flgp.datasets",
     "flgp.metrics",
