@@ -24,7 +24,7 @@ fuzz: $(VENV)/.installed
 	FLGP_FUZZ_CASES=10000 $(BIN)/python -m pytest tests/fuzz
 
 # Branch coverage of the core, from the points to the estimators; less than 95 % fails.
-CORE := graph intrinsic_dimension eigensolvers spectrum kernels feature_map likelihoods inference residual estimators blocks sources
+CORE := rows geometry kernels priors likelihoods terms inference process estimators
 comma := ,
 empty :=
 space := $(empty) $(empty)
@@ -46,8 +46,8 @@ $(LOWEST)/.installed: pyproject.toml .ci/lowest.py
 test-lowest: $(LOWEST)/.installed
 	# Without scikit-learn's own checks: those of its old versions are not for today's pytest.
 	$(LOWEST)/bin/python -m pytest --ignore=tests/estimators/test_scikit_learn.py \
-		tests/graph tests/likelihoods tests/inference tests/residual tests/estimators \
-		tests/test_blocks.py tests/test_spectrum.py tests/test_io.py tests/test_metrics.py tests/test_model_selection.py
+		tests/rows tests/geometry tests/likelihoods tests/terms tests/inference tests/process tests/estimators \
+		tests/test_io.py tests/test_metrics.py tests/test_model_selection.py
 
 $(VENV)/.docs: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --editable ".[docs]"

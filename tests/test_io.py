@@ -282,15 +282,15 @@ def refused(tmp_path, data, match):
 
 
 def test_damage_is_refused(whole, tmp_path):
-    refused(tmp_path, b"", "not a model file")
-    refused(tmp_path, b"hello, I am a text file", "not a model file")
-    refused(tmp_path, pickle.dumps(os.getcwd), "not a model file")
+    refused(tmp_path, b"", "not an flgp model file")
+    refused(tmp_path, b"hello, I am a text file", "not an flgp model file")
+    refused(tmp_path, pickle.dumps(os.getcwd), "not an flgp model file")
     refused(tmp_path, whole[:30], "ends too early")
     refused(tmp_path, whole[:-1], "ends too early")
     refused(tmp_path, whole + b"x", "bytes after its end")
     refused(tmp_path, whole[:200] + b"?" + whole[201:], "damaged")
     refused(tmp_path, whole[:-100] + b"?" + whole[-99:], "damaged")
-    refused(tmp_path, whole.replace(b"\r\n", b"\n", 1), "not a model file")
+    refused(tmp_path, whole.replace(b"\r\n", b"\n", 1), "not an flgp model file")
     newer = whole[:8] + struct.pack("<H", 7) + whole[10:]
     refused(tmp_path, newer, r"format 7.*Upgrade")
 
@@ -322,7 +322,7 @@ def test_headers_that_lie_are_refused(whole, tmp_path):
     refused(tmp_path, learned("x_", {"Popen": {}}), "unknown to this version")
     refused(tmp_path, learned("x_", {"regressor": {}}), "unknown to this version")
     refused(tmp_path, learned("x_", {"graph prior of time": {"colour": 1.0}}), "no field 'colour'")
-    refused(tmp_path, learned("x_", {"log-normal prior": {"spread": 1.0}}), "lacks its field 'median'")
+    refused(tmp_path, learned("x_", {"log-normal prior": {"spread": 1.0}}), "lacks the field 'median'")
     refused(tmp_path, learned("x_", {"flat prior": {"__class__": 1}}), "no field")
     refused(tmp_path, learned("x_", {"Gaussian likelihood": {"noise_variance": -1.0}}), "must be positive")
     refused(tmp_path, learned("x_", {"array": 10**6}), "no array")
@@ -351,7 +351,7 @@ def test_array_tables_that_lie_are_refused(whole, tmp_path):
         {"shape": [1]},
         {"dtype": "<f4"},
     ):
-        refused(tmp_path, with_entry(**change), "damaged|cannot be read|does not repeat")
+        refused(tmp_path, with_entry(**change), "damaged|cannot be read|does not reproduce")
     refused(tmp_path, resealed(whole, lambda h: h["arrays"].append({**h["arrays"][0]})), "damaged")
 
 
@@ -361,7 +361,7 @@ def test_a_model_that_does_not_repeat_its_predictions_is_refused(whole, tmp_path
         (component,) = function["latent function"]["components"]["tuple"]
         component["component of a mixture"]["field"]["Gaussian posterior of f"]["constant"] += 0.1
 
-    refused(tmp_path, resealed(whole, shift), "does not repeat the predictions")
+    refused(tmp_path, resealed(whole, shift), "does not reproduce the predictions")
     sent = resealed(whole, lambda header: None)
     (tmp_path / "same.flgp").write_bytes(sent)
     flgp.load(tmp_path / "same.flgp")
@@ -370,7 +370,7 @@ def test_a_model_that_does_not_repeat_its_predictions_is_refused(whole, tmp_path
 def test_fields_added_later_take_their_defaults(whole, tmp_path):
     def forget(header):
         (terms,) = header["process"]["process"]["layers"]["tuple"]
-        (manifold,) = terms["terms"]["parts"]["tuple"]
+        manifold, *_ = terms["terms"]["parts"]["tuple"]
         del manifold["manifold term"]["time_prior"]["graph prior of time"]["tau"]
 
     (tmp_path / "old.flgp").write_bytes(resealed(whole, forget))

@@ -165,5 +165,5 @@ def test_errors_name_the_remedy(points):
             model.fit(rows, np.zeros(len(rows)))
     with pytest.raises(ValueError, match="twice"):
         model.fit([1, 1], [0.0, 0.0])
-    with pytest.raises(ValueError, match="y has 1 entries, but 2 rows"):
+    with pytest.raises(ValueError, match="y has 1 entries for 2 row numbers"):
         model.fit([0, 1], [0.0])

@@ -1,7 +1,7 @@
 """Scores of predictions and of their stated uncertainty.
 
-All are means over rows, and lower is better except for coverage, which should equal its level. The
-scores (negative log-likelihood, CRPS) are proper: no forecast beats the truth on average.
+All are means over rows. Lower is better, except for coverage, which should equal its level. The scores
+(negative log-likelihood, CRPS) are proper: on average no forecast beats the true distribution.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from scipy.special import erf, ndtri
 
 from ._typing import Array, IntArray
 
-# Probabilities may be float32, whose rows sum to 1 only about so well.
+# Tolerance of row sums: probabilities may be float32.
 _ROW_SUM_TOLERANCE = 1e-4
 _SMALLEST = float(np.nextafter(0.0, 1.0))
 
 
 @dataclass(frozen=True)
 class ReliabilityCurve:
-    """Stated confidence against what happened, bin by bin; empty bins are left out.
+    """Stated confidence against observed accuracy, bin by bin; empty bins are left out.
 
     Examples
     --------
@@ -33,12 +33,12 @@ class ReliabilityCurve:
     """
 
     confidence: Array  # (b,) mean stated probability
-    accuracy: Array  # (b,) share of rows that were right
+    accuracy: Array  # (b,) fraction of correct rows
     count: IntArray  # (b,) rows in the bin
 
 
 def error_rate(y_true: npt.ArrayLike, y_pred: npt.ArrayLike) -> float:
-    """Share of rows whose class is wrong.
+    """Fraction of rows with the wrong class.
 
     Examples
     --------
@@ -59,16 +59,16 @@ def negative_log_likelihood(y_true: npt.ArrayLike, proba: npt.ArrayLike, *, clas
     y_true : array-like, shape (n,)
         Classes.
     proba : array-like, shape (n, C) or (n,)
-        Probabilities, rows summing to 1; one column: the probability of ``classes[1]`` of two.
+        Probabilities, with rows that sum to 1; one column is the probability of ``classes[1]`` of two.
     classes : array-like, shape (C,)
         The class of each column, such as an estimator's ``classes_``.
 
     Returns
     -------
     float
-        A true class that was given probability 0 counts as the smallest positive float: 744.4 for that row
-        instead of infinity. One such row still ruins the mean, as it should, but repeats can be averaged
-        and an underflow is not taken for certainty. No other probability is changed.
+        For a true class with probability 0, the smallest positive float is used: 744.4 for that row instead
+        of infinity. One such row still ruins the mean, as it should, but repeats can be averaged and an
+        underflow does not count as certainty. No other probability is changed.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def reliability_curve(
     n_bins: int = 15,
     strategy: Literal["uniform", "quantile"] = "uniform",
 ) -> ReliabilityCurve:
-    """Confidence in the most probable class against how often it was the true one.
+    """Confidence in the most probable class against how often it is the true one.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def reliability_curve(
     n_bins : int
         Number of bins.
     strategy : {"uniform", "quantile"}
-        Bins of equal width on [0, 1], or of (as nearly as ties allow) equal numbers of rows.
+        Bins of equal width on [0, 1], or with equal numbers of rows (as far as ties allow).
 
     Returns
     -------
@@ -128,12 +128,12 @@ def reliability_curve(
     if n_bins < 1:
         raise ValueError(f"n_bins={n_bins} must be at least 1.")
     if strategy not in ("uniform", "quantile"):
-        raise ValueError(f"strategy={strategy!r} is not known: use 'uniform' or 'quantile'.")
+        raise ValueError(f"Unknown strategy={strategy!r}. Use 'uniform' or 'quantile'.")
     confidence, right = proba.max(axis=1), proba.argmax(axis=1) == column
     edges = np.linspace(0, 1, n_bins + 1)
     if strategy == "quantile":
         edges = np.quantile(confidence, edges)
-    bins = np.digitize(confidence, edges[1:-1], right=True)  # a bin holds its upper edge
+    bins = np.digitize(confidence, edges[1:-1], right=True)  # a bin includes its upper edge
     count = np.bincount(bins, minlength=n_bins)
     used = count > 0
     total_confidence = np.bincount(bins, weights=confidence, minlength=n_bins)
@@ -163,7 +163,7 @@ def expected_calibration_error(
 
 
 def interval_coverage(y_true: npt.ArrayLike, lower: npt.ArrayLike, upper: npt.ArrayLike) -> float:
-    """Share of rows inside their interval, ends included.
+    """Fraction of rows inside their interval, ends included.
 
     Examples
     --------
@@ -182,7 +182,7 @@ def interval_coverage(y_true: npt.ArrayLike, lower: npt.ArrayLike, upper: npt.Ar
 def gaussian_coverage(
     y_true: npt.ArrayLike, mean: npt.ArrayLike, sd: npt.ArrayLike, *, level: float = 0.95
 ) -> float:
-    """Share of rows inside the central `level` interval of a Gaussian prediction.
+    """Fraction of rows inside the central `level` interval of a Gaussian prediction.
 
     Examples
     --------
@@ -208,7 +208,7 @@ def gaussian_crps(y_true: npt.ArrayLike, mean: npt.ArrayLike, sd: npt.ArrayLike)
     """
     y, mean, sd = _gaussian(y_true, mean, sd)
     error = np.abs(y - mean)
-    with np.errstate(over="ignore"):  # a tiny sd makes z infinite, for which erf and exp are right
+    with np.errstate(over="ignore"):  # a tiny sd makes z infinite, where erf and exp are still correct
         z = np.divide(error, sd, out=np.full_like(error, np.inf), where=sd > 0)
         density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
     return float(np.mean(error * erf(z / np.sqrt(2)) + sd * (2 * density - 1 / np.sqrt(np.pi))))
@@ -222,13 +222,13 @@ def sample_crps(y_true: npt.ArrayLike, samples: npt.ArrayLike) -> float:
     y_true : array-like, shape (n,)
         Observations.
     samples : array-like, shape (n, n_samples)
-        At least two draws per row, as `sample_y` gives them.
+        At least two draws per row, as returned by `sample_y`.
 
     Returns
     -------
     float
         The "fair" estimate, in which Y and Y' are distinct draws: unbiased for the score of the distribution
-        that the draws come from, however few they are. May be slightly negative by chance.
+        of the draws, however few there are. It may be slightly negative by chance.
 
     Examples
     --------
@@ -251,20 +251,20 @@ def sample_crps(y_true: npt.ArrayLike, samples: npt.ArrayLike) -> float:
 
 
 def _columns(y_true: npt.ArrayLike, proba: npt.ArrayLike, classes: npt.ArrayLike) -> tuple[IntArray, Array]:
-    """Column of the true class in every row, and the checked (n, C) probabilities."""
+    """Column of the true class for every row, and the checked (n, C) probabilities."""
     y, classes, proba = np.asarray(y_true), np.asarray(classes), np.asarray(proba, dtype=float)
     if proba.ndim == 1:
         if len(classes) != 2:
-            raise ValueError(f"proba has one column, which takes two classes; {len(classes)} are given.")
+            raise ValueError(f"proba has one column, which needs two classes, but got {len(classes)}.")
         proba = np.column_stack([1 - proba, proba])
     if proba.ndim != 2 or classes.ndim != 1 or proba.shape[1] != len(classes):
-        raise ValueError(f"proba has shape {proba.shape}: one column is needed for each of {classes}.")
+        raise ValueError(f"proba has shape {proba.shape}: it needs one column for each of {classes}.")
     _check_rows(y, proba=proba[:, 0])
     _check_finite(proba=proba)
     _refuse(proba.min(axis=1) < 0, "proba is negative")
     _refuse(np.abs(proba.sum(axis=1) - 1) > _ROW_SUM_TOLERANCE, "proba does not sum to 1")
     if len(set(classes.tolist())) < len(classes):
-        raise ValueError(f"classes must differ from each other: {classes}.")
+        raise ValueError(f"classes must be distinct: {classes}.")
     match = np.asarray(y[:, None] == classes)
     _refuse(~match.any(axis=1), f"y_true is not among the classes {classes}")
     return match.argmax(axis=1), proba
@@ -289,7 +289,7 @@ def _check_rows(y_true: npt.NDArray[np.generic], **others: npt.NDArray[np.generi
         raise ValueError(f"y_true has shape {y_true.shape}: it must be one column with at least one row.")
     for name, other in others.items():
         if other.shape != y_true.shape:
-            raise ValueError(f"{name} has shape {other.shape} where y_true has {y_true.shape}.")
+            raise ValueError(f"{name} has shape {other.shape}, but y_true has {y_true.shape}.")
 
 
 def _check_finite(**columns: Array) -> None:

@@ -1,9 +1,8 @@
-"""Cross-validation where most rows have no label: score the labelled ones, keep all of them in the graph.
+"""Cross-validation with few labelled rows: score labelled rows, but keep all rows in the graph.
 
-scikit-learn's own tools cut X to the training rows, so that rows held out leave the graph that they are
-predicted on. `Transductive` keeps them there with their labels hidden, and `LabeledKFold` holds out labelled
-rows only; together they serve `cross_validate`, `GridSearchCV` and the like. `cross_validate_labeled` is the
-short way.
+scikit-learn's tools reduce X to the training rows, which removes held-out rows from the graph. `Transductive`
+keeps them in the graph with their labels hidden, and `LabeledKFold` holds out labelled rows only; together
+they work with `cross_validate`, `GridSearchCV` and the like. `cross_validate_labeled` is a shortcut.
 """
 
 from __future__ import annotations
@@ -28,18 +27,18 @@ __all__ = ["LabeledKFold", "Transductive", "cross_validate_labeled"]
 
 
 class LabeledKFold(BaseCrossValidator):
-    """K folds of the labelled rows; the unlabelled ones are in every training set and in no test set.
+    """K folds of the labelled rows; unlabelled rows are in every training set and in no test set.
 
-    Rows are dealt to the folds in the order of their labels, equal ones in random order: every fold has its
-    share of each class, or of the whole range of a number.
+    Folds are stratified: rows are assigned to folds in the order of their labels, ties in random order, so
+    every fold covers all classes, or the whole range of a number.
 
     Parameters
     ----------
     n_splits : int
     random_state : int, RandomState or None
     unlabeled : optional
-        The label that means "unlabelled", besides None and NaN. "auto": -1 among whole numbers and objects,
-        nothing else among fractions.
+        The label that means "unlabelled", besides None and NaN. "auto": -1 for integers and objects, no other
+        label for floats.
 
     Examples
     --------
@@ -63,13 +62,13 @@ class LabeledKFold(BaseCrossValidator):
         return int(self.n_splits)
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[IntArray, IntArray]]:
-        """Training rows, without label or in another fold, and test rows, for every fold.
+        """Training rows (unlabelled or in another fold) and test rows, for every fold.
 
         Parameters
         ----------
         X : ignored
         y : array-like of shape (n,) or (n, k)
-            A row of several targets is labelled if all of them are there.
+            A row with several targets is labelled if all of them are present.
         groups : ignored
 
         Yields
@@ -78,14 +77,16 @@ class LabeledKFold(BaseCrossValidator):
         """
         k = self.get_n_splits()
         if y is None:
-            raise ValueError("LabeledKFold needs y, which says what rows are labelled.")
+            raise ValueError("LabeledKFold needs y to know which rows are labelled.")
         y = np.asarray(y)
         rows = np.flatnonzero(~self._missing(y))
         if len(rows) < k:
-            raise ValueError(f"n_splits={k}, but y has {len(rows)} labelled rows. Label more or split less.")
+            raise ValueError(
+                f"n_splits={k}, but y has {len(rows)} labelled rows. Label more rows or lower n_splits."
+            )
         rng = check_random_state(self.random_state)
         fold = np.empty(len(rows), dtype=int)
-        # np.lexsort: by label, then at random. Every k in a row go to k different folds.
+        # np.lexsort: by label, then at random. Each run of k rows goes to k different folds.
         _, code = np.unique(_sortable(y[rows]), return_inverse=True)
         order = np.lexsort([rng.permutation(len(rows)), code])
         for start in range(0, len(rows), k):
@@ -104,16 +105,16 @@ class LabeledKFold(BaseCrossValidator):
 
 
 def _sortable(labels: Array) -> Array:
-    """One value for each row, as numbers or as text."""
+    """One value per row, as numbers or text."""
     first = labels[:, 0] if labels.ndim == 2 else labels
     return first.astype(str) if first.dtype == object else first
 
 
 class Transductive(MetaEstimatorMixin, BaseEstimator):
-    """An estimator on a fixed set of points, whose rows are called by their numbers.
+    """An estimator on a fixed set of points, which are addressed by row number.
 
-    Whatever rows it is fitted on, the graph is that of all points; the labels of the others are hidden. Its
-    own X is a column of row numbers, `np.arange(n)[:, None]`, so that tools that cut X cut only that.
+    The graph always contains all points; the labels of rows outside the fit are hidden. X is a column of row
+    numbers, `np.arange(n)[:, None]`, so that tools that split X do not split the points.
 
     Parameters
     ----------
@@ -123,7 +124,7 @@ class Transductive(MetaEstimatorMixin, BaseEstimator):
 
     Attributes
     ----------
-    estimator_ : the estimator, fitted; it predicts at any points
+    estimator_ : the fitted estimator, which predicts at any points
 
     Examples
     --------
@@ -160,7 +161,7 @@ class Transductive(MetaEstimatorMixin, BaseEstimator):
             Numbers of rows of `points`.
         y : array-like of shape (k,) or (k, outputs)
         **params : arrays of shape (k,), such as sample_weight
-            Handed to `fit` with ones in the hidden rows; anything else as it is.
+            Passed to `fit` with ones in the hidden rows; anything else is passed unchanged.
 
         Returns
         -------
@@ -169,11 +170,13 @@ class Transductive(MetaEstimatorMixin, BaseEstimator):
         n = len(self.points)
         numbers = self._numbers(rows)
         if len(np.unique(numbers)) < len(numbers):
-            raise ValueError("A row number occurs twice. Name each row once.")
+            raise ValueError("A row number occurs twice. Use each row once.")
         y = np.asarray(y)
         if len(y) != len(numbers):
-            raise ValueError(f"y has {len(y)} entries, but {len(numbers)} rows are named. Give one a row.")
-        # None says "unlabelled" to any classifier of this library, whatever its marker is.
+            raise ValueError(
+                f"y has {len(y)} entries for {len(numbers)} row numbers. It needs one entry per row."
+            )
+        # None means "unlabelled" for every classifier of this library, whatever its marker.
         hidden, kind = (None, object) if is_classifier(self.estimator) else (np.nan, float)
         labels = np.full((n, *y.shape[1:]), hidden, dtype=kind)
         labels[numbers] = y
@@ -184,27 +187,27 @@ class Transductive(MetaEstimatorMixin, BaseEstimator):
         return self
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """What is handed on to `fit` and `score` of the estimator."""
+        """The metadata passed to `fit` and `score` of the estimator."""
         mapping = MethodMapping().add(caller="fit", callee="fit").add(caller="score", callee="score")
         return MetadataRouter(owner=type(self).__name__).add(estimator=self.estimator, method_mapping=mapping)
 
     def _routed(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Those of the parameters that the estimator's method asks for; all, where nobody routes."""
+        """The parameters that the method of the estimator requests; all, if routing is off."""
         if not get_config()["enable_metadata_routing"]:
             return params
         return dict(getattr(process_routing(self, method, **params).estimator, method))
 
     def predict(self, rows: Any, **options: Any) -> Any:
-        """The estimator's prediction of some rows."""
+        """Predictions of the estimator for some rows."""
         return self._at(rows, "predict", **options)
 
     @available_if(lambda self: hasattr(self.estimator, "predict_proba"))
     def predict_proba(self, rows: Any) -> Array:
-        """Class probabilities of some rows."""
+        """Class probabilities for some rows."""
         return self._at(rows, "predict_proba")
 
     def score(self, rows: Any, y: Any, **params: Any) -> float:
-        """The estimator's score on some rows."""
+        """Score of the estimator on some rows."""
         return float(self._at(rows, "score", y, **self._routed("score", params)))
 
     def _at(self, rows: Any, method: str, *arguments: Any, **options: Any) -> Any:
@@ -218,13 +221,13 @@ class Transductive(MetaEstimatorMixin, BaseEstimator):
             rows = rows[:, 0]
         if rows.ndim != 1 or rows.dtype.kind not in "iu" or ((rows < 0) | (rows >= n)).any():
             raise ValueError(
-                f"Transductive is given row numbers from 0 to {n - 1} in place of X: np.arange({n})[:, None]."
+                f"Transductive takes row numbers from 0 to {n - 1} instead of X: np.arange({n})[:, None]."
             )
         return rows
 
 
 def _spread(values: Any, numbers: IntArray, n: int) -> Any:
-    """A value for each of some rows as one for each of all rows."""
+    """Expand values for some rows to values for all rows."""
     if np.ndim(values) == 0 or len(values) != len(numbers):
         return values
     whole = np.ones((n, *np.shape(values)[1:]))
@@ -235,23 +238,23 @@ def _spread(values: Any, numbers: IntArray, n: int) -> Any:
 def cross_validate_labeled(
     estimator: Any, X: Any, y: Any, *, cv: Any = 5, scoring: Any = None, params: Any = None, **options: Any
 ) -> dict[str, Any]:
-    """Scores on labelled rows that are held out but stay in the graph.
+    """Cross-validation scores on labelled rows, which stay in the graph when held out.
 
     Parameters
     ----------
     estimator : FLGPClassifier, FLGPRegressor, or a pipeline that ends in one
     X : array-like of shape (n, p)
     y : array-like of shape (n,) or (n, k)
-        Marked where unlabelled as in `fit`.
+        Unlabelled rows are marked as in `fit`.
     cv : int or splitter
-        A number means that many folds of `LabeledKFold`, with seed 0.
+        An integer means that many folds of `LabeledKFold` with seed 0.
     scoring, params, **options
         As for `sklearn.model_selection.cross_validate`, such as n_jobs or return_estimator.
 
     Returns
     -------
     dict
-        "test_score" (or one entry for each of several scorings), "fit_time", "score_time".
+        "test_score" (or one entry per scoring), "fit_time", "score_time".
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Figures on Matplotlib axes. Each function draws on `ax`, or on the current axes, and returns it.
 
-Where points are drawn: on axes in three dimensions (projection="3d") the first three coordinates count.
+On three-dimensional axes (projection="3d"), points are drawn at their first three coordinates.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def plot_points(
     'uncertainty'
     """
     if values not in ("prediction", "uncertainty"):
-        raise ValueError(f"values={values!r} is not known. Use 'prediction' or 'uncertainty'.")
+        raise ValueError(f"Unknown values={values!r}. Use 'prediction' or 'uncertainty'.")
     ax = _axes(ax)
     where = _where(model, X, coordinates, ax)
     prediction, uncertainty = views.prediction_and_uncertainty(model, X)
@@ -98,7 +98,7 @@ def plot_covariance(
     point : int, or array of shape (p,)
         A row of X, or any point.
     term : str or None
-        Of which term of f, as in `covariance`; None: of the whole f.
+        Covariance of this term of f, as in `covariance`; None: of the whole f.
     coordinates, ax, **scatter : as in `plot_points`
 
     Examples
@@ -219,7 +219,7 @@ def plot_spectrum(model: Any, *, ax: Any = None) -> Any:
 
 
 def plot_evidence(model: Any, *, n_times: int = 25, ax: Any = None) -> Any:
-    """Log evidence against the diffusion time, the other hyperparameters at their learned values.
+    """Log evidence against the diffusion time, with the other hyperparameters at their learned values.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def plot_evidence(model: Any, *, n_times: int = 25, ax: Any = None) -> Any:
     ax.semilogx(times, values, ".-", color="tab:blue")
     for learned in np.atleast_1d(model.diffusion_time_):
         ax.axvline(learned, color="tab:red", linewidth=1, linestyle="--")
-    # Far from the best the curve falls so deep that nothing else could be seen.
+    # Far from the maximum the curve falls so far that nothing else would be visible.
     best = values.max()
     ax.set_ylim(max(values.min(), best - 60.0) - 1.0, best + 3.0)
     ax.set(xlabel="diffusion time t (graph steps)", ylabel="log p(y | t)", title="evidence")
@@ -258,7 +258,7 @@ def plot_calibration(model: Any, X: Any, y: Any, *, n_bins: int = 10, ax: Any = 
     y : array of shape (n,)
     n_bins : int
     ax : matplotlib Axes
-    sizes : exposure or trials of the rows, as `predict_interval` takes them
+    sizes : exposure or trials of the rows, as in `predict_interval`
 
     Examples
     --------
@@ -276,7 +276,7 @@ def plot_calibration(model: Any, X: Any, y: Any, *, n_bins: int = 10, ax: Any = 
     ax.plot(found.stated, found.observed, color="tab:blue", linewidth=1)
     ax.scatter(found.stated, found.observed, s=sizes, color="tab:blue", zorder=3)
     stated = "probability of the predicted class" if is_classifier(model) else "probability of the interval"
-    observed = "share of right predictions" if is_classifier(model) else "share of y inside"
+    observed = "fraction of correct predictions" if is_classifier(model) else "fraction of y inside"
     ax.set(xlim=(0, 1), ylim=(0, 1), xlabel=stated, ylabel=observed, title="calibration")
     ax.set_aspect("equal")
     return ax

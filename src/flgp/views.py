@@ -1,4 +1,4 @@
-"""What figures and reports show of a fitted model, as plain arrays."""
+"""The content of figures and reports about a fitted model, as plain arrays."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .terms import TIME
 
 # Eigenvalues below this belong to functions that are constant on each connected part.
 _FLAT = 1e-9
-# A map needs eigenfunctions that live on a good part of the points; some live on a few stray ones.
+# A map needs eigenfunctions that vary over many points; some live on a few stray ones.
 _LEAST_SHARE = 0.05
-# ... and that are not functions of one another: the first so many are looked at, and compared by the
-# average over the nearest anchors in the coordinates chosen so far.
+# They must also not be functions of one another: the first few are compared with their average over the
+# nearest anchors in the coordinates chosen so far.
 _CANDIDATES, _LEAST_NOVELTY, _NEAREST = 12, 0.4, 10
 
 
@@ -29,7 +29,7 @@ class Calibration:
 
     stated: Array  # (b,)
     observed: Array  # (b,)
-    counts: IntArray  # (b,) rows behind each point
+    counts: IntArray  # (b,) number of rows in each bin
 
 
 def eigenfunctions(model: Any, X: Any, count: int | None = None) -> Array:
@@ -42,7 +42,7 @@ def eigenfunctions(model: Any, X: Any, count: int | None = None) -> Array:
 
 
 def coordinates(model: Any, X: Any, kind: str = "auto", dimensions: int = 2) -> Array:
-    """Where to draw points, shape (n, dimensions).
+    """Coordinates at which to draw points, shape (n, dimensions).
 
     Parameters
     ----------
@@ -51,19 +51,19 @@ def coordinates(model: Any, X: Any, kind: str = "auto", dimensions: int = 2) -> 
     kind : {"auto", "features", "eigenmap"}
         The first columns of X, or the slowest eigenfunctions. "auto": the columns if there are at most three.
     dimensions : int
-        Missing ones are zero.
+        Missing dimensions are zero.
     """
     X = np.asarray(X, dtype=float)
     if kind not in ("auto", "features", "eigenmap"):
-        raise ValueError(f"kind={kind!r} is not known. Use 'auto', 'features' or 'eigenmap'.")
+        raise ValueError(f"Unknown kind={kind!r}. Use 'auto', 'features' or 'eigenmap'.")
     by_columns = kind == "features" or (kind == "auto" and X.shape[1] <= 3)
     found = X[:, :dimensions] if by_columns else _eigenmap(model, X, dimensions)
     return np.pad(found, ((0, 0), (0, dimensions - found.shape[1])))
 
 
 def _eigenmap(model: Any, X: Array, dimensions: int) -> Array:
-    """The slowest eigenfunctions that live on more than a few anchors, which may be fewer than wanted."""
-    # A known geometry has no anchors: the points themselves stand for it.
+    """The slowest eigenfunctions that live on more than a few anchors; possibly fewer than wanted."""
+    # A known geometry has no anchors: use the points themselves.
     at_anchors = eigenfunctions(model, getattr(model, "anchors_", X), _CANDIDATES)
     squares = at_anchors**2
     share = squares.sum(axis=0) ** 2 / (len(squares) * np.maximum((squares**2).sum(axis=0), 1e-300))
@@ -78,9 +78,9 @@ def _eigenmap(model: Any, X: Array, dimensions: int) -> Array:
 
 
 def _novelty(known: Array, values: Array) -> float:
-    """What part of `values` (s,) cannot be read off from the coordinates `known` (s, k): 0 none, 1 all.
+    """The fraction of `values` (s,) that the coordinates `known` (s, k) do not explain, from 0 to 1.
 
-    On a long strip the second eigenfunction is a function of the first, and shows nothing that it does not.
+    On a long strip the second eigenfunction is a function of the first, and shows nothing new.
     """
     if known.shape[1] == 0:
         return 1.0
@@ -92,7 +92,7 @@ def _novelty(known: Array, values: Array) -> float:
 
 
 def prediction_and_uncertainty(model: Any, X: Any) -> tuple[Array, Array]:
-    """E y and its standard deviation; for classes their codes, and the entropy of the probabilities in bits.
+    """E y and its standard deviation; for a classifier, class codes and the entropy in bits.
 
     Returns
     -------
@@ -104,18 +104,18 @@ def prediction_and_uncertainty(model: Any, X: Any) -> tuple[Array, Array]:
         return p.argmax(axis=1), -np.sum(p * np.log2(np.maximum(p, np.finfo(float).tiny)), axis=1)
     mean, std = model.predict(X, return_std=True)
     if mean.ndim == 2:
-        raise ValueError("The model has several targets. Show one of them: fit it on one column of y.")
+        raise ValueError("The model has several targets. To show one of them, fit on one column of y.")
     return mean, std
 
 
 def color_limits(values: Array, share: float = 0.01) -> tuple[float, float]:
-    """Ends of a colour scale that a few extreme values do not decide; different from each other."""
+    """Ends of a colour scale, robust to a few extreme values and never equal."""
     low, high = (float(q) for q in np.quantile(values, [share, 1.0 - share]))
     return (low, high) if high > low else (low - 0.5, high + 0.5)
 
 
 def evidence_curve(model: Any, n_times: int = 21) -> tuple[Array, Array]:
-    """Log p(y | t), all other hyperparameters at their learned values.
+    """Log p(y | t), with all other hyperparameters at their learned values.
 
     Parameters
     ----------
@@ -149,10 +149,10 @@ def evidence_curve(model: Any, n_times: int = 21) -> tuple[Array, Array]:
 
 
 def calibration(model: Any, X: Any, y: Any, n_bins: int = 10, **sizes: Any) -> Calibration:
-    """How often what the model states comes true, over labelled rows it was not fitted on.
+    """Stated against observed probability, over labelled rows that the model was not fitted on.
 
-    For classes: the probability of the predicted class against the share of right ones. For numbers: the
-    probability of central intervals against the share of y inside.
+    For classes: the probability of the predicted class against the fraction of correct predictions. For
+    numbers: the probability of central intervals against the fraction of y inside.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def calibration(model: Any, X: Any, y: Any, n_bins: int = 10, **sizes: Any) -> C
     X : array of shape (n, p)
     y : array of shape (n,)
     n_bins : int
-    sizes : exposure or trials of the rows, as `predict_interval` takes them
+    sizes : exposure or trials of the rows, as in `predict_interval`
     """
     y = np.asarray(y)
     if is_classifier(model):

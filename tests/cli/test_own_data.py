@@ -98,7 +98,7 @@ def test_classes_and_categories(tables, tmp_path, capsys):
     assert said["classes"] == ["a", "b", "c"]
     assert said["features"] == ["u", "v", "side=east", "side=west"]
     assert said["labelled"] == 50
-    assert said["notes"][0] == "column 'side' is categorical: one indicator for each of its 2 values"
+    assert said["notes"][0] == "column 'side' is categorical: one indicator per value, 2 in total"
     out, _ = succeed(
         capsys, "predict", tmp_path / "m.flgp", folder / "c.csv", "--keep", "-o", tmp_path / "p.csv"
     )
@@ -184,7 +184,7 @@ def test_whole_numbers_are_classes_unless_told(tmp_path, capsys):
     frame.to_csv(tmp_path / "t.csv", index=False)
     out, _ = succeed(capsys, "fit", tmp_path / "t.csv", "--target", "k", "-o", tmp_path / "m.flgp", "--json")
     assert json.loads(out)["classes"] == [0, 1]
-    assert "taken as classes" in json.loads(out)["notes"][0]
+    assert "treated as classes" in json.loads(out)["notes"][0]
     arguments = ("fit", tmp_path / "t.csv", "--target", "k", "-o", tmp_path / "m.flgp", "--json")
     out, _ = succeed(capsys, *arguments, "--likelihood", "gaussian")
     assert json.loads(out)["classes"] is None
@@ -195,27 +195,30 @@ ERRORS = {
     "no column": (["fit", "{n}", "--target", "weight"], "There is no column 'weight'"),
     "no feature": (["fit", "{n}", "--target", "height", "--features", "q"], "There is no column 'q'"),
     "target as feature": (["fit", "{n}", "--target", "u", "--features", "u,v"], "cannot be a feature too"),
-    "likelihood": (["fit", "{n}", "--target", "height", "--likelihood", "cauchy"], "'cauchy' is not known"),
-    "scaling": (["fit", "{n}", "--target", "height", "--scaling", "log"], "'log' is not known"),
+    "likelihood": (
+        ["fit", "{n}", "--target", "height", "--likelihood", "cauchy"],
+        "Unknown likelihood 'cauchy'",
+    ),
+    "scaling": (["fit", "{n}", "--target", "height", "--scaling", "log"], "Unknown scaling 'log'"),
     "bad count": (["fit", "{n}", "--target", "height", "--likelihood", "poisson"], "whole numbers"),
-    "fractions": (["fit", "{n}", "--target", "height", "--likelihood", "classes"], "cannot name classes"),
+    "fractions": (["fit", "{n}", "--target", "height", "--likelihood", "classes"], "cannot be a class"),
     "text": (
         ["fit", "{c}", "--target", "zone", "--likelihood", "gaussian"],
-        "that are no numbers, such as 'b'",
+        "that are not numbers, such as 'b'",
     ),
-    "option": (["fit", "{n}", "--target", "height", "--option", "n_anchors"], "is not NAME=VALUE"),
+    "option": (["fit", "{n}", "--target", "height", "--option", "n_anchors"], "must be NAME=VALUE"),
     "option value": (["fit", "{n}", "--target", "height", "--option", "n_anchors=-3"], "at least 1"),
     "missing": (["fit", "{n}", "--target", "u"], "Column 'height' has 350 missing"),
     "no folder": (["fit", "{n}", "--target", "height", "-o", "gone/m.flgp"], "There is no folder gone"),
     "no model": (["predict", "none.flgp", "{n}"], "There is no file none.flgp"),
-    "not a model": (["predict", "{n}", "{n}"], "not a model file"),
+    "not a model": (["predict", "{n}", "{n}"], "not an flgp model file"),
     "coverage": (["predict", "{m}", "{n}", "--coverage", "95"], "not between 0 and 1"),
     "json and screen": (["predict", "{m}", "{n}", "--json"], "--json needs --output"),
-    "ending": (["predict", "{m}", "{n}", "-o", "p.xls"], "no ending that is known"),
+    "ending": (["predict", "{m}", "{n}", "-o", "p.xls"], "unknown file extension"),
     "columns": (["predict", "{m}", "{z}", "-o", "p.csv"], "lacks the column(s) 'u', 'v'"),
     "not html": (["report", "{m}", "{n}", "-o", "r.pdf"], "ends in .html"),
     "garbage": (["fit", "{g}", "--target", "y"], "cannot be read as PARQUET"),
-    "info": (["info", "{g}"], "not a model file"),
+    "info": (["info", "{g}"], "not an flgp model file"),
 }
 
 
@@ -240,7 +243,7 @@ def test_a_transformer_has_no_predictions(tmp_path, capsys):
     flgp.save(HeatKernelFeatures(random_state=0).fit(ring(100)[0]), tmp_path / "m.flgp")
     code, _, err = run(capsys, "info", tmp_path / "m.flgp")
     assert code == 2
-    assert "has no predictions" in err
+    assert "cannot predict" in err
 
 
 @pytest.fixture
@@ -316,8 +319,8 @@ def test_predictions_use_the_column_of_the_fit(
     errors = [
         ((renamed,), f"lacks the column {column!r} with the {argument}. Add it"),
         ((renamed, option, "0"), "is not positive"),
-        ((path, "--trials" if argument == "exposure" else "--exposure", "1"), "has no use for"),
-        ((tmp_path / "negative.csv",), f"not positive in 1 row(s). Correct it, or give {option} 1."),
+        ((path, "--trials" if argument == "exposure" else "--exposure", "1"), "does not use"),
+        ((tmp_path / "negative.csv",), f"not positive in 1 row(s). Correct it, or use {option} 1."),
     ]
     for arguments, message in errors:
         code, _, err = run(capsys, "predict", model, *arguments, "-o", out)
@@ -362,10 +365,10 @@ def test_a_column_about_the_labels_is_no_feature_and_is_checked(counts, tmp_path
     frame.assign(hours=np.where(frame["events"].notna(), 0.0, 1.0)).to_csv(tmp_path / "zero.csv", index=False)
     cases = [
         (("--exposure", "days"), "there is no column 'days'"),
-        (("--weight", "events"), "used for something else"),
-        (("--exposure", "hours", "--features", "u,hours"), "used for something else"),
+        (("--weight", "events"), "already has another use"),
+        (("--exposure", "hours", "--features", "u,hours"), "already has another use"),
         (("--likelihood", "classes", "--trials", "hours"), "Classes have no trials"),
-        (("--likelihood", "gaussian", "--exposure", "hours"), "no use for exposure"),
+        (("--likelihood", "gaussian", "--exposure", "hours"), "does not use exposure"),
     ]
     for arguments, message in cases:
         code, _, err = run(capsys, *start, *arguments)

@@ -48,7 +48,7 @@ def test_a_second_run_has_nothing_to_do_and_says_so(tmp_path, capsys):
     run(capsys, *spiral(tmp_path, "--no-figures"))
     before = (tmp_path / "rows.csv").read_text()
     _, out, _ = run(capsys, *spiral(tmp_path, "--no-figures"))
-    assert "2 of 2 rows are there already." in out
+    assert "2 of 2 rows are already done." in out
     assert (tmp_path / "rows.csv").read_text() == before
 
 
@@ -58,7 +58,7 @@ def test_a_second_run_has_nothing_to_do_and_says_so(tmp_path, capsys):
         (["nothing"], "Known: spiral, circles"),
         (["spiral", "--methods", "lk,zz"], "Unknown method zz. Known here: egp"),
         (["spiral", "--models", "zz"], "Known here: paper, ours"),
-        (["spiral", "--n", "many"], "not a list of whole numbers"),
+        (["spiral", "--n", "many"], "not a list of integers"),
         (["spiral", "--repeats", "0"], "must be at least 1"),
         (["circles", "--n", "900000", "--methods", "glgp"], "Nothing to compute"),
     ],

@@ -206,7 +206,7 @@ def test_shapes_and_types_are_checked(rings):
         model.predict(da.ones((10, 3)))
     with pytest.raises(ValueError, match="2D"):
         model.predict(da.ones(10))
-    with pytest.raises(ValueError, match="numbers are needed"):
+    with pytest.raises(ValueError, match="must be numeric"):
         model.predict(da.from_array(np.array([["a", "b"]])))
     with pytest.raises(ValueError, match="at least one row"):
         model.predict(da.ones((0, 2)))

@@ -124,7 +124,7 @@ def test_an_interrupted_run_leaves_nothing(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         cached_rows("rows", broken, (6, 2), tmp_path)
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(ValueError, match="3 rows where 6"):
+    with pytest.raises(ValueError, match="3 rows instead of 6"):
         cached_rows("rows", lambda: [np.zeros((3, 2))], (6, 2), tmp_path)
     assert list(tmp_path.iterdir()) == []
 

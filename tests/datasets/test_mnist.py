@@ -63,17 +63,17 @@ PACKED = gzip.compress(GOOD)
 @pytest.mark.parametrize(
     ("content", "how"),
     [
-        (b"", "does not begin"),
-        (b"<html>not found</html>", "does not begin"),
-        (GOOD[:3], "does not begin"),
+        (b"", "does not start"),
+        (b"<html>not found</html>", "does not start"),
+        (GOOD[:3], "does not start"),
         (GOOD[:7], "within its header"),
         (GOOD[:-1], "holds 5 values"),
         (GOOD + b"x", "holds 7 values"),
         (as_idx([1, 2], kind=0x0D), "type 0x0d"),
         (bytes([0, 0, 8, 0]), "0 axes"),
-        (PACKED[: len(PACKED) // 2], "does not unpack"),
-        (PACKED[:-8] + bytes(8), "does not unpack"),
-        (PACKED[:10] + b"\xff" * 20, "does not unpack"),
+        (PACKED[: len(PACKED) // 2], "cannot be unpacked"),
+        (PACKED[:-8] + bytes(8), "cannot be unpacked"),
+        (PACKED[:10] + b"\xff" * 20, "cannot be unpacked"),
     ],
 )
 def test_damaged_files_are_named(tmp_path, content, how):
@@ -119,7 +119,7 @@ def test_missing_files_say_where_and_how(digits):
 def test_files_that_are_not_mnist_are_named(digits):
     directory, images, _ = digits
     path = directory / f"{NAMES[1]}.gz"
-    for labels, how in [(np.arange(5), "6 images but"), (np.full(6, 10), "digits 0 to 9")]:
+    for labels, how in [(np.arange(5), "6 images, but"), (np.full(6, 10), "digits 0 to 9")]:
         path.write_bytes(as_idx(labels))
         with pytest.raises(ValueError, match=how) as caught:
             load_mnist(directory)

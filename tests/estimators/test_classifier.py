@@ -117,14 +117,18 @@ def test_a_component_without_labels_is_uniform():
     X, y, _ = three_rings()
     far = ring(100, seed=7)[0] + 50
     with pytest.warns(UserWarning, match="hold no label"):
-        model = FLGPClassifier(n_anchors=100, random_state=0).fit(X, y, X_unlabeled=far)
+        model = FLGPClassifier(n_anchors=100, linear=None, mean="zero", random_state=0).fit(
+            X, y, X_unlabeled=far
+        )
     np.testing.assert_allclose(model.predict_proba(far), 1 / 3, atol=1e-6)
 
 
 def test_far_from_the_cloud_the_classes_are_even():
     X, y, _ = two_rings()
-    model = FLGPClassifier(n_anchors=60, random_state=0).fit(X, y)
+    model = FLGPClassifier(n_anchors=60, mean="zero", random_state=0).fit(X, y)
     np.testing.assert_allclose(model.predict_proba([[100.0, -40.0]]), 0.5, atol=1e-6)
+    _, variance = model.latent_mean_and_variance([[100.0, -40.0]])
+    np.testing.assert_allclose(variance, model.covariance([[100.0, -40.0]])[0], rtol=1e-6)
 
 
 @pytest.mark.parametrize(

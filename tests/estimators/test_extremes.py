@@ -57,7 +57,7 @@ def test_labels_of_any_size(scale):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"y": 1e150}, "Labels must not be beyond 1e\\+100"),
+        ({"y": 1e150}, "Labels must be at most 1e\\+100"),
         ({"noise_scale": 1e150}, "noise_scale must be between"),
         ({"noise_scale": 1e-150}, "noise_scale must be between"),
         ({"sample_weight": 1e150}, "sample_weight must not be negative, missing or above"),

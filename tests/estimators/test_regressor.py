@@ -12,7 +12,7 @@ from flgp.process.learning import learn_on
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*connected part")
 # The heat-kernel GP alone.
-PLAIN = {"residual": None} if "residual" in FLGPRegressor().get_params() else {}
+PLAIN = {"residual": None, "linear": None}
 
 
 def problem(n=600, m=40, seed=0, noise=0.1):

@@ -26,7 +26,13 @@ def square(n=400, m=60, seed=0, noise=0.1):
 
 
 def model(**more):
-    options = {"n_anchors": 60, "n_eigenpairs": 20, "residual": "local", "random_state": 0} | more
+    options = {
+        "n_anchors": 60,
+        "n_eigenpairs": 20,
+        "residual": "local",
+        "linear": None,
+        "random_state": 0,
+    } | more
     return FLGPRegressor(**options)
 
 

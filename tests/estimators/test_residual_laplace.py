@@ -19,7 +19,13 @@ def counts(n=500, m=150, seed=0, level=1.0, rough=0.8):
 
 
 def model(**more):
-    options = {"n_anchors": 60, "n_eigenpairs": 20, "random_state": 0, "likelihood": "poisson"}
+    options = {
+        "n_anchors": 60,
+        "n_eigenpairs": 20,
+        "random_state": 0,
+        "likelihood": "poisson",
+        "linear": None,
+    }
     return FLGPRegressor(**(options | {"residual": "local", "residual_kernel": "matern32"} | more))
 
 
@@ -188,7 +194,13 @@ def test_two_classes():
     X, f, _, _ = counts(n=900, rough=1.5)
     y = (np.random.default_rng(0).random(900) < 1 / (1 + np.exp(-4 * (f - 2)))).astype(int)
     target = np.where(np.arange(900) < 400, y, -1)
-    options = {"n_anchors": 100, "n_eigenpairs": 20, "random_state": 0, "residual_kernel": "matern52"}
+    options = {
+        "n_anchors": 100,
+        "n_eigenpairs": 20,
+        "random_state": 0,
+        "residual_kernel": "matern52",
+        "linear": None,
+    }
     both = FLGPClassifier(residual="local", **options).fit(X, target)
     paper = FLGPClassifier(**options).fit(X, target)
     assert paper.residual_variance_ == 0

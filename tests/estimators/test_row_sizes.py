@@ -110,11 +110,15 @@ def test_the_score_is_of_the_labels_at_their_sizes(data):
 
 
 CASES = {
-    "zero": ("poisson", {"exposure": 0.0}, "exposure must be positive and finite; broken in row 7. Correct"),
+    "zero": (
+        "poisson",
+        {"exposure": 0.0},
+        "exposure must be positive and finite; this fails in row 7. Correct",
+    ),
     "missing": ("poisson", {"exposure": np.nan}, "row 7"),
     "huge": ("poisson", {"exposure": 1e200}, "between"),
     "fraction": ("binomial", {"trials": 2.5}, "Binomial trials must be whole"),
-    "not used": ("poisson", {"trials": 3.0}, "no use for trials"),
+    "not used": ("poisson", {"trials": 3.0}, "does not use trials"),
 }
 
 

@@ -90,5 +90,5 @@ def test_bad_numbers_of_sets(value):
 
 @pytest.mark.parametrize("anchors", ["all", np.eye(2)])
 def test_sets_that_chance_does_not_choose(anchors):
-    with pytest.raises(ValueError, match="n_anchor_sets=2 needs anchors that are chosen"):
+    with pytest.raises(ValueError, match="n_anchor_sets=2 needs randomly chosen anchors"):
         FLGPRegressor(n_anchor_sets=2, anchors=anchors).fit(np.eye(2), np.zeros(2))

@@ -106,7 +106,7 @@ def test_bad_input():
         Interval(1, 0)
     with pytest.raises(ValueError, match="low=nan"):
         Interval(np.nan)
-    with pytest.raises(ValueError, match=r"All rows of the interval are 2\. Give low and high"):
+    with pytest.raises(ValueError, match=r"All rows of the interval are 2\. Set low and high"):
         Interval().fit(np.full((4, 1), 2.0), RNG)
     with pytest.raises(ValueError, match=r"row 1\. Widen low and high"):
         Interval(0, 1).fit(np.array([[0.5], [1.5]]), RNG)

@@ -129,9 +129,9 @@ def test_bad_adjacency(adjacency, message):
 @pytest.mark.parametrize(
     ("nodes", "message"),
     [
-        ([[0.5]], "not whole in row 0"),
-        ([[0], [3]], r"no such node in row 1\. Numbers run from 0 to 2"),
-        ([[-1]], "no such node"),
+        ([[0.5]], "not an integer in row 0"),
+        ([[0], [3]], r"out of range in row 1\. Numbers run from 0 to 2"),
+        ([[-1]], "out of range"),
         ([[np.nan]], "NaN"),
         ([[0, 1]], "geometry_columns"),
     ],

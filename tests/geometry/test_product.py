@@ -78,14 +78,14 @@ def test_columns():
         Product(Sphere(), Sphere()).columns(5)
     with pytest.raises(ValueError, match="no way to share 1 columns"):
         Product(Circle(), Interval()).columns(1)
-    with pytest.raises(ValueError, match="takes 2 columns, and the rows have 5"):
+    with pytest.raises(ValueError, match="takes 2 columns, but the rows have 5"):
         Product(Circle(), Interval()).fit(np.zeros((3, 5)), RNG)
 
 
 def test_bad_factors():
     with pytest.raises(ValueError, match="two or more"):
         Product(Circle())
-    with pytest.raises(ValueError, match="'sphere' is none"):
+    with pytest.raises(ValueError, match="got 'sphere'"):
         Product(Circle(), "sphere")
 
 

@@ -152,7 +152,7 @@ def test_parts_beyond_memory_are_the_smallest_ones(monkeypatch):
     monkeypatch.setattr(spectrum, "_MOST_NUMBERS", 3 * 28)
     sizes = [10, 2, 8, 3, 5]
     gram = sparse.csr_array(sparse.block_diag([np.full((k, k), 1.0 / k) for k in sizes]))
-    with pytest.warns(UserWarning, match="5 parts, and there is memory for the 3 largest"):
+    with pytest.warns(UserWarning, match="5 connected parts, but only the 3 largest fit in memory"):
         found = fit_spectrum(gram, 28, 2)
     owner = np.repeat(np.arange(5), sizes)
     has_features = [bool(found.lift[owner == part].any()) for part in range(5)]

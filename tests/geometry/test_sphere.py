@@ -59,8 +59,8 @@ def test_all_of_a_degree_or_none(asked, given):
 
 @pytest.mark.parametrize("kind", ["heat", "matern"])
 def test_kernel_of_geometric_kernels(kind):
-    kernels = pytest.importorskip("geometric_kernels.kernels")
-    spaces = pytest.importorskip("geometric_kernels.spaces")
+    kernels = pytest.importorskip("geometric_kernels.kernels", exc_type=ImportError)
+    spaces = pytest.importorskip("geometric_kernels.spaces", exc_type=ImportError)
     n_levels, time, nu = 20, 0.05, 1.5
     kernel = kernels.MaternKarhunenLoeveKernel(spaces.Hypersphere(2), n_levels, normalize=True)
     # Theirs is (2ν/κ² + λ)^(-ν - d/2), ours (1 + tλ/ν')^(-ν') with ν' = ν + d/2; heat is exp(-κ²λ/2).

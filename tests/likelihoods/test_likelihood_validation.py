@@ -44,8 +44,8 @@ def test_good_labels_pass(likelihood):
         (Poisson(), [0, 1, 2], {"exposure": [1, 0, 1]}, "exposure must be positive.*row 1"),
         (Gaussian(), [0, 1, 2], {"noise_scale": [1, 1, -1]}, "noise_scale must be positive.*row 2"),
         (Gaussian(), [0, 1, 2], {"weight": [0, 1, np.nan]}, "sample_weight must be positive.*rows 0, 2"),
-        (Gaussian(), [0, 1, 2], {"exposure": [2, 1, 1]}, "gaussian likelihood has no use for exposure"),
-        (Poisson(), [0, 1, 2], {"trials": [2, 1, 1]}, "poisson likelihood has no use for trials"),
+        (Gaussian(), [0, 1, 2], {"exposure": [2, 1, 1]}, "gaussian likelihood does not use exposure"),
+        (Poisson(), [0, 1, 2], {"trials": [2, 1, 1]}, "poisson likelihood does not use trials"),
         (Categorical(3), [0, 3, 1.5], {}, "from 0 to 2.*rows 1, 2"),
         (Categorical(3), [0, 1, 2], {"weight": [1, 1, -1]}, "sample_weight.*row 2"),
     ],
@@ -86,7 +86,7 @@ def test_other_mistakes():
         Bernoulli(link="cauchit")
     with pytest.raises(ValueError, match="n_classes"):
         Categorical(1)
-    with pytest.raises(ValueError, match="needs a value of noise_variance"):
+    with pytest.raises(ValueError, match="needs a value for noise_variance"):
         Gaussian().log_density(Observations.of([0.0]), np.zeros(1))
     with pytest.raises(TypeError, match="exposures"):
         Observations.of([1.0], exposures=[1.0])

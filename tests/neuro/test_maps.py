@@ -130,7 +130,7 @@ def test_atlas_and_labels_that_do_not_fit(fitted, tmp_path):
     (tmp_path / "gap.txt").write_text("10 A\n20 B\n")
     with pytest.raises(ImageError, match=r"no name for atlas region\(s\) \[30"):
         coactivation_network(fitted, blocks(), tmp_path / "gap.txt")
-    with pytest.raises(ImageError, match="whole numbers"):
+    with pytest.raises(ImageError, match="integers"):
         coactivation_network(fitted, blocks() + 0.5)
     with pytest.raises(ImageError, match="a network needs two"):
         coactivation_network(fitted, np.ones(SHAPE))

@@ -88,7 +88,7 @@ def test_distances_are_millimetres_not_voxels():
 def test_refusals(brain, mask):
     with pytest.raises(ImageError, match="nothing to reconstruct"):
         VolumeReconstructor().fit(brain)
-    with pytest.raises(ImageError, match="n_anchors=5000 but the mask holds only"):
+    with pytest.raises(ImageError, match="n_anchors=5000, but the mask holds only"):
         VolumeReconstructor(FLGPRegressor(n_anchors=5000), labeled_ratio=0.5).fit(brain)
     with pytest.raises(ImageError, match="between 0 and 1"):
         VolumeReconstructor(labeled_ratio=1.5).fit(brain)

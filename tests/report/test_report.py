@@ -65,7 +65,7 @@ def test_the_page_holds_the_models_numbers(regression, tmp_path):
     assert "a &lt;note&gt;" in text
     assert "Evidence against diffusion time" in text
     assert "Reliability" in text
-    assert "which flatters it" in text
+    assert "so this is optimistic" in text
     assert "http" not in text.replace("http-equiv", "")
 
 

@@ -67,7 +67,7 @@ def test_useless_columns_are_left_out_with_a_note(frame):
         (lambda f: f.assign(a=[1, 2, np.inf, 4]), "Column 'a' has 1 missing or infinite"),
         (lambda f: f.assign(k=["x", None, "x", "y"]), "Column 'k' has 1 missing"),
         (lambda f: f[["y"]], "no column besides the target"),
-        (lambda f: f.assign(a=1.0)[["a", "y"]], "No column can serve"),
+        (lambda f: f.assign(a=1.0)[["a", "y"]], "No column can be a feature"),
         (lambda f: pandas.concat([f, f[["a"]]], axis=1), "same name"),
     ],
 )

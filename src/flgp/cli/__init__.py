@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 
 try:
-    import rich  # noqa: F401 - only to say what is missing
+    import rich  # noqa: F401 - only for the error message
     import typer
 except ImportError as error:  # pragma: no cover - depends on the installation
-    raise SystemExit("The command line needs typer and rich: pip install 'flgp[cli]'.") from error
+    raise SystemExit(
+        "The command line needs typer and rich. Install them: pip install 'flgp[cli]'."
+    ) from error
 
 from .. import __version__
 from . import bench, brain
@@ -48,7 +50,7 @@ def options(
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; an error is one sentence and exit code 2."""
+    """Run the command line; an error prints one sentence and exits with code 2."""
     try:
         app(arguments)
     except (ValueError, OSError, TypeError, ImportError, MemoryError) as error:
@@ -56,5 +58,5 @@ def main(arguments: list[str] | None = None) -> None:
         typer.echo(f"Error: {sentence}", err=True)
         sys.exit(2)
     except KeyboardInterrupt:
-        typer.echo("Stopped. The same command goes on from here.", err=True)
+        typer.echo("Stopped. Run the same command again to continue from here.", err=True)
         sys.exit(130)

@@ -1,4 +1,4 @@
-"""Options and inputs that several commands share."""
+"""Options and inputs shared by several commands."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Trials = Annotated[
     str | None,
     typer.Option(help="Column with the trials, or a number for all rows. Default: the column of the fit."),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
-Json = Annotated[bool, typer.Option("--json", help="The result as one JSON object on standard output.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
 
 
 def load_model(path: Path) -> TableModel:
-    """The model in a file; one that was saved without a table takes the columns in their order."""
+    """Load a model; one saved without a table takes the columns in their order."""
     from .. import load
     from ..estimators import FLGPClassifier, FLGPRegressor
 
@@ -37,7 +37,7 @@ def load_model(path: Path) -> TableModel:
         return model
     if not isinstance(model, FLGPRegressor | FLGPClassifier):
         raise TableError(
-            f"{path} holds a {type(model).__name__}, which has no predictions. Fit another model."
+            f"{path} holds a {type(model).__name__}, which cannot predict. Fit a regressor or classifier."
         )
     names = getattr(model, "feature_names_in_", [f"x{i}" for i in range(model.n_features_in_)])
     columns = [Column(str(name), None, 0.0, 1.0) for name in names]
@@ -47,5 +47,5 @@ def load_model(path: Path) -> TableModel:
 
 
 def plain(value: Any) -> Any:
-    """NumPy's numbers and arrays as Python's own, for JSON."""
+    """NumPy numbers and arrays as Python objects, for JSON."""
     return value.tolist() if hasattr(value, "tolist") else value

@@ -1,4 +1,4 @@
-"""What the commands on one's own data share: stages with a bar, notes, and the final word."""
+"""Shared by the commands on user data: stages with a progress bar, notes, and the final result."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .._progress import observed, stage
 
 
 class Work:
-    """Shows stages on standard error; gathers notes; says the result on standard output.
+    """Shows stages on standard error, collects notes, and prints the result on standard output.
 
     Parameters
     ----------
-    shares : what part of the time each stage takes, by the first word of its name
-    quiet : say nothing but errors
-    as_json : the result as one JSON object
+    shares : fraction of the time that each stage takes, by the first word of its name
+    quiet : print only errors
+    as_json : print the result as one JSON object
     """
 
     def __init__(self, shares: dict[str, float], quiet: bool, as_json: bool) -> None:
@@ -56,7 +56,7 @@ class Work:
         )
 
     def stage(self, name: str) -> Any:
-        """A stage of the command's own."""
+        """A stage of the command itself."""
         return stage(name)
 
     def _observe(self, name: str | None) -> None:
@@ -72,7 +72,7 @@ class Work:
             self._console.print(f"{ended}: {time.perf_counter() - started:.2f} s", style="dim")
 
     def finish(self, result: dict[str, Any], text: str) -> None:
-        """Say what came out."""
+        """Print the result and the notes."""
         if self._json:
             typer.echo(json.dumps({**result, "notes": self.notes}, ensure_ascii=False, default=str))
             return

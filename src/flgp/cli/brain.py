@@ -21,22 +21,22 @@ _Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for the re
 _Resample = Annotated[bool, typer.Option(help="Move images on other grids to that of the (first) map.")]
 _Background = Annotated[str, typer.Option(help="Behind the pictures: mni, none, or an image.")]
 _Anchors = Annotated[int | None, typer.Option(help="Number of anchors s; default: auto.")]
-_Neighbors = Annotated[int, typer.Option(help="Nearest anchors of each voxel, r.")]
+_Neighbors = Annotated[int, typer.Option(help="Number of nearest anchors per voxel, r.")]
 _Eigenpairs = Annotated[int | None, typer.Option(help="Number of eigenpairs M; default: auto.")]
-_Seed = Annotated[int, typer.Option("--random-state", help="Seed of everything that is random.")]
-_Effective = Annotated[float, typer.Option(help="|z| that makes a voxel effective.")]
-_Subjects = Annotated[int, typer.Option(help="Subjects that must reach it.")]
-_Threshold = Annotated[float, typer.Option(help="|z| of a subject's region.")]
-_Voxels = Annotated[int, typer.Option(help="Smallest region of a subject that is kept.")]
-_Region = Annotated[Path | None, typer.Option(help="A region defined independently of the maps, instead.")]
+_Seed = Annotated[int, typer.Option("--random-state", help="Random seed.")]
+_Effective = Annotated[float, typer.Option(help="A voxel is effective where |z| is above this.")]
+_Subjects = Annotated[int, typer.Option(help="In at least this many subjects.")]
+_Threshold = Annotated[float, typer.Option(help="The region of a subject has |z| above this.")]
+_Voxels = Annotated[int, typer.Option(help="Drop subjects with fewer voxels in the region.")]
+_Region = Annotated[Path | None, typer.Option(help="Use this region, defined independently of the maps.")]
 
 
 def _neuro() -> Any:
-    """The neuroimaging part, or a sentence that says how to get it."""
+    """The neuroimaging module, or an error that says how to install it."""
     try:
         from .. import neuro
     except ImportError as error:
-        raise ValueError(f"{error.name} is missing. Install it by: pip install 'flgp[neuro]'") from error
+        raise ValueError(f"{error.name} is missing. Install it: pip install 'flgp[neuro]'") from error
     return neuro
 
 
@@ -46,7 +46,7 @@ def _model(
     from .. import FLGPRegressor
 
     if residual not in ("auto", "local", "none"):
-        raise ValueError(f"--residual {residual} is not known. Use auto, local or none.")
+        raise ValueError(f"Unknown --residual {residual}. Use auto, local or none.")
     return FLGPRegressor(
         n_anchors="auto" if anchors is None else anchors,
         n_neighbors=neighbors,
@@ -57,7 +57,7 @@ def _model(
 
 
 def _stem(path: Path) -> str:
-    """A file's name without .nii.gz, .func.gii and the like."""
+    """The file name without .nii.gz, .func.gii and the like."""
     name = path.name
     for ending in (".gz", ".nii", ".gii", ".func", ".shape", ".img", ".hdr", ".mgh", ".mgz"):
         name = name.removesuffix(ending)
@@ -66,7 +66,7 @@ def _stem(path: Path) -> str:
 
 @contextmanager
 def _results(folder: Path) -> Iterator[Any]:
-    """Files for a folder, all or none; warnings of the model become notes at the end."""
+    """Output files for a folder, all or none; warnings become notes at the end."""
     from ..neuro.outputs import output_files
 
     with warnings.catch_warnings(record=True) as caught, output_files(folder) as files:
@@ -99,9 +99,9 @@ def reconstruct(
     mask: _Mask = None,
     missing: Annotated[Path | None, typer.Option(help="Non-zero where a voxel is missing.")] = None,
     labeled_ratio: Annotated[
-        float | None, typer.Option(help="Keep this share, hold the rest out, and score.")
+        float | None, typer.Option(help="Keep this fraction, hold out the rest, and score.")
     ] = None,
-    smooth: Annotated[bool, typer.Option(help="Posterior mean everywhere, also where observed.")] = False,
+    smooth: Annotated[bool, typer.Option(help="Posterior mean everywhere, even where observed.")] = False,
     mesh: Annotated[Path | None, typer.Option(help="GIFTI mesh: reconstruct on a surface.")] = None,
     index: _Index = None,
     resample: _Resample = False,
@@ -112,7 +112,7 @@ def reconstruct(
     residual: Annotated[str, typer.Option(help="auto, local, or none (the paper's model).")] = "auto",
     random_state: _Seed = 0,
     background: _Background = "mni",
-    figure: Annotated[bool, typer.Option(help="Also a picture.")] = True,
+    figure: Annotated[bool, typer.Option(help="Also save a picture.")] = True,
 ) -> None:
     """Complete a map, with its standard deviation; NaN inside the mask is missing."""
     neuro = _neuro()
@@ -157,7 +157,7 @@ def reconstruct(
 
 @app.command()
 def activation(
-    maps: Annotated[list[Path], typer.Argument(metavar="MAPS...", help="One z map for each subject.")],
+    maps: Annotated[list[Path], typer.Argument(metavar="MAPS...", help="One z map per subject.")],
     effective_threshold: _Effective = 1.645,
     min_subjects: _Subjects = 2,
     threshold: _Threshold = 0.674,
@@ -168,7 +168,7 @@ def activation(
     output: _Output = Path(),
     background: _Background = "mni",
 ) -> None:
-    """Activation regions across subjects: counts, the common region, and each subject's."""
+    """Activation regions across subjects: counts, the common region, and that of each subject."""
     neuro = _neuro()
     from ..neuro.views import plot_counts
 
@@ -192,9 +192,9 @@ def activation(
         save("common", found.common)
         save("counts", found.counts)
         names = _unique([_stem(path) for path in maps])
-        for name, kept, own in zip(names, found.kept, found.regions, strict=True):
+        for name, kept, region_mask in zip(names, found.kept, found.regions, strict=True):
             if kept:
-                save(f"{name}_region", own)
+                save(f"{name}_region", region_mask)
         with files.path("regions.csv").open("w", newline="", encoding="utf-8") as file:
             table = csv.writer(file)
             table.writerow(["subject", "voxels", "kept"])
@@ -206,7 +206,7 @@ def activation(
         f"kept, {int(found.common.sum()):,} voxels common to them"
     )
     if region is None:
-        typer.echo("The regions are chosen by the maps themselves; --region takes one that is not.")
+        typer.echo("The regions are chosen from the maps themselves; use --region for an independent one.")
     if len(maps) < min_subjects and region is None:
         typer.echo(
             f"Fewer than {min_subjects} maps: a voxel is effective if all of them reach the threshold."
@@ -216,11 +216,11 @@ def activation(
 
 @app.command()
 def network(
-    maps: Annotated[list[Path], typer.Argument(metavar="MAPS...", help="One map for each subject.")],
-    atlas: Annotated[Path, typer.Option(help="Atlas of whole numbers, 0 is background.")],
-    labels: Annotated[Path | None, typer.Option(help="Names: a line `number name` for each region.")] = None,
-    threshold: Annotated[float, typer.Option(help="Edges are correlations above it.")] = 0.7,
-    min_voxels: Annotated[int, typer.Option(help="Smallest part of a region in the mask.")] = 10,
+    maps: Annotated[list[Path], typer.Argument(metavar="MAPS...", help="One map per subject.")],
+    atlas: Annotated[Path, typer.Option(help="Atlas of integers; 0 is background.")],
+    labels: Annotated[Path | None, typer.Option(help="Names: one line `number name` per region.")] = None,
+    threshold: Annotated[float, typer.Option(help="Edges are correlations above this.")] = 0.7,
+    min_voxels: Annotated[int, typer.Option(help="Drop regions with fewer voxels in the mask.")] = 10,
     covariates: Annotated[Path | None, typer.Option(help="CSV with a column `subject` (file names).")] = None,
     group_by: Annotated[str | None, typer.Option(help="Column of the covariates to group by.")] = None,
     mask: _Mask = None,
@@ -266,7 +266,8 @@ def network(
 @app.command()
 def seed(
     maps: Annotated[
-        list[Path], typer.Argument(metavar="MAPS...", help="The map; more only to find the seed.")
+        list[Path],
+        typer.Argument(metavar="MAPS...", help="The map; further maps only help to find the seed."),
     ],
     at: Annotated[
         tuple[float, float, float] | None,
@@ -289,8 +290,8 @@ def seed(
 ) -> None:
     """Log prior correlation of every voxel with a seed, for each map.
 
-    Without --mask a map's voxels are those of its activation region; without --at the seed is the voxel with
-    the highest average intensity in the region common to the maps.
+    Without --mask, the voxels are those of the activation region of each map; without --at, the seed is the
+    voxel with the highest average intensity in the region common to the maps.
     """
     neuro = _neuro()
     from ..neuro.views import plot_seed
@@ -308,9 +309,10 @@ def seed(
             resample=resample,
         )
         where = found.grid.at(found.peak()) if at is None else at
-        for name, path, own in zip(_unique([_stem(path) for path in maps]), maps, found.regions, strict=True):
+        names = _unique([_stem(path) for path in maps])
+        for name, path, region_mask in zip(names, maps, found.regions, strict=True):
             tool = neuro.VolumeReconstructor(
-                estimator, mask=found.grid.image(own), index=index, resample=True, smooth=True
+                estimator, mask=found.grid.image(region_mask), index=index, resample=True, smooth=True
             ).fit(path)
             result = neuro.seed_map(tool, where, nearest=nearest)
             result.log_correlation.to_filename(files.path(f"{name}_seed_log_correlation.nii.gz"))
@@ -318,10 +320,10 @@ def seed(
             picture = plot_seed(result, background=_background_image(background), name=name)
             picture.savefig(files.path(f"{name}_seed.png"), dpi=130)
             x, y, z = result.at
-            typer.echo(f"{name}: seed at {x:g} {y:g} {z:g} mm, {int(own.sum()):,} voxels")
+            typer.echo(f"{name}: seed at {x:g} {y:g} {z:g} mm, {int(region_mask.sum()):,} voxels")
     _say(files.published)
 
 
 def _unique(names: list[str]) -> list[str]:
-    """Names that differ: the files of several folders may be called the same."""
+    """Unique names: files in different folders may have the same name."""
     return [name if names.count(name) == 1 else f"{i + 1:03d}_{name}" for i, name in enumerate(names)]

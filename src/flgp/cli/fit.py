@@ -27,7 +27,7 @@ LIKELIHOODS = (
     "bernoulli",
     "probit",
 )
-# Whole numbers with at most so many different values are taken as classes.
+# Integers with at most this many distinct values are treated as classes.
 _FEW_VALUES = 10
 _SHARES = {
     "reading": 8.0,
@@ -48,9 +48,9 @@ def fit(
     ] = None,
     likelihood: Annotated[str, typer.Option(help=f"One of {', '.join(LIKELIHOODS)}.")] = "auto",
     scaling: Annotated[
-        str, typer.Option(help="Of numbers: standard (mean 0, deviation 1), range (0 to 1), or none.")
+        str, typer.Option(help="Scaling of numbers: standard (mean 0, deviation 1), range (0 to 1), or none.")
     ] = "standard",
-    weight: Annotated[str | None, typer.Option(help="Column with a weight for each labelled row.")] = None,
+    weight: Annotated[str | None, typer.Option(help="Column with the weights of the labelled rows.")] = None,
     exposure: Annotated[
         str | None, typer.Option(help="Column with the exposure of counts; predictions use it too.")
     ] = None,
@@ -68,7 +68,7 @@ def fit(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Learn from a table, labelled rows and unlabelled ones, and write a model file."""
+    """Learn from the labelled and unlabelled rows of a table, and write a model file."""
     from .. import save
 
     _check_choices(likelihood, scaling, output)
@@ -80,7 +80,7 @@ def fit(
             given = {"sample_weight": weight, "exposure": exposure, "trials": trials}
             about = {argument: column for argument, column in given.items() if column is not None}
             _check_columns(frame, target, wanted, about)
-            # What is known about the labels is no feature.
+            # Columns about the labels are not features.
             rest = [name for name in frame.columns if name != target and name not in about.values()]
             schema = Schema.of(frame, target, wanted or (rest if about else None), scaling)
             work.notes += schema.notes
@@ -94,33 +94,34 @@ def fit(
 
 
 def _check_columns(frame: Any, target: str, features: list[str], about: dict[str, Any]) -> None:
-    """Columns that tell about the labels must be there, and be nothing else."""
+    """Check that the columns about the labels exist and have no other use."""
     for argument, column in about.items():
         option = "--weight" if argument == "sample_weight" else f"--{argument}"
         if column not in frame.columns:
             raise TableError(f"{option}: there is no column {column!r}. Check its name.")
         if column == target or column in features or list(about.values()).count(column) > 1:
-            raise TableError(f"{option}: column {column!r} is used for something else too. Use it once.")
+            raise TableError(f"{option}: column {column!r} already has another use. Use each column once.")
 
 
 def _check_choices(likelihood: str, scaling: str, output: Path) -> None:
     if likelihood not in LIKELIHOODS:
-        raise TableError(f"Likelihood {likelihood!r} is not known. Use one of {', '.join(LIKELIHOODS)}.")
+        raise TableError(f"Unknown likelihood {likelihood!r}. Use one of {', '.join(LIKELIHOODS)}.")
     if scaling not in SCALINGS:
-        raise TableError(f"Scaling {scaling!r} is not known. Use one of {', '.join(SCALINGS)}.")
+        raise TableError(f"Unknown scaling {scaling!r}. Use one of {', '.join(SCALINGS)}.")
     if not output.resolve().parent.is_dir():
-        raise TableError(f"There is no folder {output.parent}. Make it first.")
+        raise TableError(f"There is no folder {output.parent}. Create it first.")
 
 
 def _estimator(target: Any, name: str, likelihood: str, notes: list[str]) -> Any:
-    """The estimator that a target asks for."""
+    """The estimator for a target."""
     from ..estimators import FLGPClassifier, FLGPRegressor
 
     if likelihood == "auto":
         likelihood = _guess(target)
         if likelihood == "classes" and target.dtype.kind in "iuf":
             notes.append(
-                f"{name!r} has few whole numbers and is taken as classes; else --likelihood gaussian"
+                f"{name!r} has few distinct integers and is treated as classes; if it is a number, use "
+                "--likelihood gaussian"
             )
     return FLGPClassifier() if likelihood == "classes" else FLGPRegressor(likelihood=likelihood)
 
@@ -139,7 +140,7 @@ def _parameters(options: list[str] | None, estimator: Any) -> dict[str, Any]:
         name, equals, value = text.partition("=")
         if not equals or name not in estimator.get_params():
             known = ", ".join(sorted(estimator.get_params()))
-            raise TableError(f"--option {text!r} is not NAME=VALUE with a name among: {known}.")
+            raise TableError(f"--option {text!r} must be NAME=VALUE, where NAME is one of: {known}.")
         try:
             found[name] = json.loads(value)
         except ValueError:

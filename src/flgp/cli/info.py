@@ -1,4 +1,4 @@
-"""`flgp info MODEL`: what a model file holds."""
+"""`flgp info MODEL`: the content of a model file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._options import Json, Model, load_model, plain
 
 
 def info(model: Model, as_json: Json = False) -> None:
-    """Say what a model file holds: target, columns, learned values, versions."""
+    """Show the content of a model file: target, columns, learned values, versions."""
     fitted = load_model(model)
     about = describe(model)
     estimator, schema = fitted.estimator, fitted.schema

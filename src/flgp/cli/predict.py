@@ -14,7 +14,7 @@ from ..tables.files import check_output
 from ._options import Data, Exposure, Json, Model, Quiet, Trials, load_model
 from ._work import Work
 
-# A row this many radii from the nearest anchor gets little more than the prior.
+# Beyond this many radii from the nearest anchor a prediction is little more than the prior.
 _FAR = 3.0
 _SHARES = {"loading": 20.0, "reading": 20.0, "predicting": 50.0, "writing": 10.0}
 
@@ -23,12 +23,17 @@ def predict(
     model: Model,
     data: Data,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The predictions' file. Default: CSV to the screen.")
+        Path | None,
+        typer.Option("--output", "-o", help="File for the predictions. Default: CSV to the screen."),
     ] = None,
-    coverage: Annotated[float, typer.Option(help="Of the intervals of a number, between 0 and 1.")] = 0.95,
+    coverage: Annotated[
+        float, typer.Option(help="Coverage of the intervals for numbers, between 0 and 1.")
+    ] = 0.95,
     exposure: Exposure = None,
     trials: Trials = None,
-    keep: Annotated[bool, typer.Option("--keep", help="Put the table's own columns before them.")] = False,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Put the columns of the table before the predictions.")
+    ] = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -38,9 +43,7 @@ def predict(
     if not 0 < coverage < 1:
         raise TableError(f"--coverage {coverage} is not between 0 and 1.")
     if output is None and as_json:
-        raise TableError(
-            "--json needs --output: the screen cannot take both the predictions and the summary."
-        )
+        raise TableError("--json needs --output: predictions and summary cannot both go to the screen.")
     if output is not None:
         check_output(output)
     work = Work(_SHARES, quiet or output is None, as_json)
@@ -61,7 +64,7 @@ def predict(
     far = int(np.sum(predictions["distance"].to_numpy() > _FAR))
     if far:
         work.notes.append(
-            f"{far:,} row(s) are far from all fitted points: expect little more than the prior there"
+            f"{far:,} row(s) are far from all fitted points: predictions there are little more than the prior"
         )
     result = {"output": str(output), "rows": len(table), "columns": list(table.columns), "far": far}
     work.finish(result, f"Written: {output} ({len(table):,} rows; {', '.join(predictions.columns)}).")

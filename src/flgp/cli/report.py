@@ -19,10 +19,12 @@ def report(
     model: Model,
     data: Data,
     output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file.")] = Path("report.html"),
-    title: Annotated[str | None, typer.Option(help="Heading. Default: the table's name.")] = None,
+    title: Annotated[str | None, typer.Option(help="Heading. Default: the name of the table.")] = None,
     exposure: Exposure = None,
     trials: Trials = None,
-    max_points: Annotated[int, typer.Option(min=1, help="Of more points a sample is shown.")] = 100_000,
+    max_points: Annotated[
+        int, typer.Option(min=1, help="Show at most this many points, a random sample.")
+    ] = 100_000,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -31,9 +33,9 @@ def report(
     from ..report import write_report
 
     if output.suffix.lower() not in (".html", ".htm"):
-        raise TableError(f"{output} is not named as an HTML file. Use a name that ends in .html.")
+        raise TableError(f"{output} is not the name of an HTML file. Use a name that ends in .html.")
     if not output.resolve().parent.is_dir():
-        raise TableError(f"There is no folder {output.parent}. Make it first.")
+        raise TableError(f"There is no folder {output.parent}. Create it first.")
     work = Work(_SHARES, quiet, as_json)
     with work.running():
         with work.stage("loading the model"):

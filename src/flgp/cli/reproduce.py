@@ -1,4 +1,4 @@
-"""`flgp reproduce NAME`: a table of the paper, our figures beside the published ones."""
+"""`flgp reproduce NAME`: a table of the paper, with our numbers next to the published ones."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ def reproduce(
     name: Annotated[str, typer.Argument(help=_HELP, show_default=False)],
     maps: Annotated[list[Path] | None, typer.Argument(help="Brain maps (brain only).")] = None,
     n: Annotated[str | None, typer.Option(help="Numbers of points, separated by commas.")] = None,
-    repeats: Annotated[int | None, typer.Option(help="Repeats; default: the paper's.")] = None,
+    repeats: Annotated[int | None, typer.Option(help="Repeats; default: as in the paper.")] = None,
     methods: Annotated[str | None, typer.Option(help="Methods, separated by commas.")] = None,
     models: Annotated[str | None, typer.Option(help="paper, ours, or both separated by a comma.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of everything that is random.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     data_dir: Annotated[
-        Path | None, typer.Option(help="Folder with the MNIST idx files; else FLGP_MNIST_DIR.")
+        Path | None, typer.Option(help="Folder with the MNIST idx files. Default: FLGP_MNIST_DIR.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Results folder; a run goes on where it stopped. Default: flgp-NAME.")
+        Path | None, typer.Option(help="Results folder; a run resumes where it stopped. Default: flgp-NAME.")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Rows computed at a time.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="Rows computed in parallel.")] = 1,
     region: Annotated[Path | None, typer.Option(help="Mask of the voxels to use (brain only).")] = None,
     quick: Annotated[bool, typer.Option(help="A small version, in about a minute.")] = False,
     figures: Annotated[bool, typer.Option(help="Also make the figures (PNG and PDF).")] = True,
 ) -> None:
-    """Reproduce a table of the paper: the published figures, the paper's model here, and ours."""
+    """Reproduce a table of the paper: the published numbers, the paper's model here, and ours."""
     from ..experiments.reproduce import Options, Store
 
     experiment = find(name)
@@ -64,7 +64,7 @@ def reproduce(
     experiment.check(options)
     folder = out if out is not None else Path(f"flgp-{name}{'-quick' if quick else ''}")
     store = Store(folder, experiment, options, _command(sys.argv[1:]))
-    # A table that is piped into a file is not broken at 80 columns.
+    # A table piped into a file is not wrapped at 80 columns.
     console = Console(width=None if sys.stdout.isatty() else _WIDTH)
     wanted = experiment.jobs(options)
     if not wanted:
@@ -94,13 +94,13 @@ def _compute(
     options: Options,
     n_jobs: int,
 ) -> None:
-    """Run what is missing, each row shown and kept when it is ready."""
+    """Run the missing rows; show and store each one when it is ready."""
     from ..experiments.reproduce import run_jobs
 
     missing = store.missing(wanted)
     done = len(wanted) - len(missing)
     if done:
-        console.print(f"{done} of {len(wanted)} rows are there already.", highlight=False)
+        console.print(f"{done} of {len(wanted)} rows are already done.", highlight=False)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -109,7 +109,7 @@ def _compute(
         TextColumn("left"),
         TimeRemainingColumn(elapsed_when_finished=False),
     )
-    # On standard error, so that what is piped away is rows and tables only.
+    # On standard error, so that piped output holds only rows and tables.
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(experiment.name, total=len(wanted), completed=done)
         for row in run_jobs(experiment, missing, options, n_jobs):
@@ -139,7 +139,7 @@ def _draw(
     try:
         from ..experiments.reproduce.draw.style import printed
     except ImportError:
-        console.print("No figures: Matplotlib is missing. pip install 'flgp[plot]' brings it.")
+        console.print("No figures: Matplotlib is missing. Install it: pip install 'flgp[plot]'.")
         return
     with printed():
         for name, figure in experiment.figures(rows, options):
@@ -149,7 +149,7 @@ def _draw(
 
 
 def _command(arguments: list[str]) -> str:
-    """What was typed, without the user's own folders: they do not change the numbers."""
+    """The command as typed, without the user's folders, which do not change the numbers."""
     shown: list[str] = []
     skip = False
     for word in arguments:
@@ -172,5 +172,5 @@ def _numbers(text: str | None) -> tuple[int, ...] | None:
         return None if text is None else tuple(int(word.replace("_", "")) for word in text.split(","))
     except ValueError as error:
         raise ValueError(
-            f"--n {text!r} is not a list of whole numbers. Write, say, --n 3000,9000."
+            f"--n {text!r} is not a list of integers. Use, for example, --n 3000,9000."
         ) from error

@@ -1,4 +1,4 @@
-"""Data of the experiments: simulated manifolds with exact answers, and MNIST."""
+"""Data for the experiments: simulated manifolds with exact answers, and MNIST."""
 
 from .augmentation import augmented_features, crop_and_resize, crop_boxes
 from .exact import (

@@ -1,4 +1,4 @@
-"""Ten times the images: random crops, streamed to principal components that are kept on disk."""
+"""Random crops of images, streamed to principal components that are kept on disk."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def crop_boxes(
     size : int
         Side of the image in pixels.
     scale : tuple of float
-        Range of the crop's share of the image's area, uniform.
+        Range of the fraction of the image area in the crop, uniform.
     aspect_ratio : tuple of float
         Range of width / height, log-uniform; (1, 1): squares. Crops that do not fit are drawn again.
     random_state : int or Generator
@@ -63,7 +63,7 @@ def crop_boxes(
 
 
 def crop_and_resize(images: npt.NDArray[np.uint8], boxes: IntArray) -> Array:
-    """Cut a box out of each image and stretch it back to the image's size, bilinearly.
+    """Crop each image to its box and resize it to the original size, bilinearly.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def augmented_features(
     random_state: int = 0,
     cache_dir: str | Path | None = None,
 ) -> Array:
-    """Principal components of images and random crops of them, from the cache or made and put there.
+    """Principal components of images and random crops of them, computed once and cached.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def augmented_features(
     n_components : int
         Components kept.
     n_crops : int
-        Crops of each image, beside the image itself.
+        Crops per image, in addition to the image itself.
     scale, aspect_ratio : tuple of float
         See `crop_boxes`.
     random_state : int
@@ -118,8 +118,8 @@ def augmented_features(
 
     Notes
     -----
-    The components are fitted to all rows, crops included: they are the data at hand, as for the images alone.
-    Two passes over the crops, which are made anew in each, keep one block in memory at a time.
+    The components are fitted to all rows, crops included. The crops are made again in each of two passes, so
+    that only one block is in memory at a time.
     """
     if n_crops < 1:
         raise ValueError(f"n_crops={n_crops} must be at least 1.")
@@ -142,7 +142,7 @@ def augmented_features(
         pca = fit_pca(blocks, n_components)
         return (pca.transform(block) for block in blocks())
 
-    # Everything that decides the numbers is in the name: images, boxes (so also the seed) and components.
+    # The name depends on all that determines the numbers: images, boxes (hence the seed) and components.
     digest = hashlib.sha256(images.tobytes())
     digest.update(repr((images.shape, n_components)).encode())
     digest.update(boxes.tobytes())
@@ -155,6 +155,6 @@ def _interpolation(start: IntArray, length: IntArray, size: int) -> Array:
     pixel = np.arange(size, dtype=np.float32)
     stretch = (length / size).astype(np.float32)[:, None]
     source = (pixel + 0.5) * stretch - 0.5
-    # Beyond the outermost pixel centres the edge is repeated, as if the crop were cut out first.
+    # Beyond the outermost pixel centres the edge is repeated, as if the image were cropped first.
     source = np.clip(source, 0, length[:, None] - 1).astype(np.float32) + start[:, None].astype(np.float32)
     return np.maximum(1 - np.abs(source[:, :, None] - pixel), 0)

@@ -34,7 +34,7 @@ def cached_rows(
     shape: tuple[int, int],
     cache_dir: str | Path | None = None,
 ) -> Array:
-    """Memory-map the float32 array ``name.npy``, made first if it is not there or not whole.
+    """Memory-map the float32 array ``name.npy``; make it first if it is missing or incomplete.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def cached_rows(
         return ready
     _LOG.info("making %s", path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Written beside its place and then moved: an interrupted or parallel run leaves no half a file.
+    # Written under a temporary name and then renamed: interrupted or parallel runs never leave half a file.
     handle, temporary = tempfile.mkstemp(prefix=f".{name}-", suffix=".tmp", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -69,19 +69,19 @@ def cached_rows(
                 n_rows += len(block)
                 file.write(np.ascontiguousarray(block, dtype="<f4").tobytes())
         if n_rows != shape[0]:
-            raise ValueError(f"{name} has {n_rows} rows where {shape[0]} were announced.")
+            raise ValueError(f"{name} has {n_rows} rows instead of {shape[0]}.")
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
     made = _open(path, shape)
     if made is None:
-        raise OSError(f"{path} was written but does not read back whole: is the disk full or shared?")
+        raise OSError(f"{path} was written but cannot be read back. Is the disk full or shared?")
     return made
 
 
 def _open(path: Path, shape: tuple[int, int]) -> Array | None:
-    """The array, or None if there is no such file or it is not what it should be."""
+    """The array, or None if the file is missing or not as expected."""
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError):

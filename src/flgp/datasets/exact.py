@@ -64,7 +64,7 @@ def circle_heat_kernel(
 def interval_heat_kernel(
     x: npt.ArrayLike, other: npt.ArrayLike, t: float, *, length: float, measure: Measure = "volume"
 ) -> Array:
-    """Heat kernel of [0, length] with reflecting ends: a smooth curve, in arc length (the spiral is one)."""
+    """Heat kernel of [0, length] with reflecting ends: that of a smooth curve in arc length (the spiral)."""
     x, other = np.asarray(x, dtype=float), np.asarray(other, dtype=float)
     t, length = _positive(t, "t"), _positive(length, "length")
     density = _periodic_heat_kernel(x - other, t, 2 * length)
@@ -73,7 +73,7 @@ def interval_heat_kernel(
 
 
 def rectangle_distance(point: npt.ArrayLike, other: npt.ArrayLike) -> Array:
-    """Distance in the flat coordinates (..., 2) of a rolled or folded, never stretched, rectangle.
+    """Distance in the flat coordinates (..., 2) of a rectangle that is rolled or folded but not stretched.
 
     The Swiss roll and the folded sheet are such rectangles; a rectangle is convex, so the straight line in
     these coordinates is the shortest path on the surface.
@@ -115,7 +115,7 @@ def torus_heat_kernel(
     radii: tuple[float, float] = (1.0, 1.0),
     measure: Measure = "volume",
 ) -> Array:
-    """Heat kernel of the flat torus, the product of its two circles'; angles (..., 2)."""
+    """Heat kernel of the flat torus, the product of the kernels of two circles; angles (..., 2)."""
     angles, other = _pairs(angles, "angles"), _pairs(other, "other")
     first = circle_heat_kernel(angles[..., 0], other[..., 0], t, radius=radii[0])
     second = circle_heat_kernel(angles[..., 1], other[..., 1], t, radius=radii[1])
@@ -191,13 +191,13 @@ def _wrap(difference: Array, period: float) -> Array:
 
 def _against(density: Array, volume: float, measure: Measure) -> Array:
     if measure not in ("volume", "probability"):
-        raise ValueError(f"measure={measure!r} is not known: use 'volume' or 'probability'.")
+        raise ValueError(f"Unknown measure={measure!r}. Use 'volume' or 'probability'.")
     return density * volume if measure == "probability" else density
 
 
 def _positive(value: float, name: str) -> float:
     if not (np.ndim(value) == 0 and np.isfinite(value) and value > 0):
-        raise ValueError(f"{name}={value!r} must be one positive number.")
+        raise ValueError(f"{name}={value!r} must be a positive number.")
     return float(value)
 
 

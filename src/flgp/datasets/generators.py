@@ -86,7 +86,7 @@ class SwissRollData(RegressionData):
 
 
 def circles(n: int = 3000, *, random_state: RandomState = None) -> CirclesData:
-    """Six concentric circles of radii 0.5, 0.6 … 1.0 with uniform points, classes alternating.
+    """Six concentric circles of radii 0.5, 0.6 … 1.0 with uniform points and alternating classes.
 
     The columns are standardised and divided by √2, as in the paper. If 6 does not divide `n`, the inner
     circles have one point more.

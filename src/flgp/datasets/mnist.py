@@ -27,7 +27,7 @@ _BLOCK = 10_000
 
 @dataclass(frozen=True)
 class Mnist:
-    """The digits, the 60,000 of the training files first."""
+    """The digits; the 60,000 of the training files come first."""
 
     images: npt.NDArray[np.uint8]  # (n, 28, 28)
     y: IntArray  # (n,) 0 to 9
@@ -58,7 +58,7 @@ def load_mnist(data_dir: str | Path | None = None) -> Mnist:
     Raises
     ------
     FileNotFoundError
-        If the files are not there or OpenML is out of reach; says where it looked and what to do.
+        If the files are missing or OpenML cannot be reached; says where it looked and what to do.
     ValueError
         If a file is damaged; names it.
     """
@@ -81,8 +81,8 @@ def mnist_pca(
     n_components : int
         Components kept (100 in the paper).
     n : int, optional
-        Number of points. Default: all images. Fewer: a random subset of them. A multiple, k times as many:
-        each image and k - 1 random crops of it (700,000: nine), `augmented_features` with its defaults.
+        Number of points. Default: all images. Fewer: a random subset of them. A multiple k of the number of
+        images: each image and k - 1 random crops of it (700,000: nine), by `augmented_features`.
     data_dir : str or Path, optional
         See `load_mnist`.
     cache_dir : str or Path, optional
@@ -97,8 +97,8 @@ def mnist_pca(
 
     Notes
     -----
-    Pixels are divided by 255 and centred. As in the paper's scripts, the components are those of the whole
-    data set at hand (all images, or all images and all crops), labels not used; a subset is taken afterwards.
+    Pixels are divided by 255 and centred. As in the paper's scripts, the components are fitted to the whole
+    data set (all images, or all images and all crops) without labels; a subset is taken afterwards.
     """
     mnist = load_mnist(data_dir)
     total = len(mnist.y)
@@ -144,7 +144,7 @@ def _from_directory(directory: Path) -> Mnist:
 
 
 def _find(directory: Path, name: str) -> Path | None:
-    # Some mirrors write a dot for the hyphen before "idx".
+    # Some mirrors use a dot instead of the hyphen before "idx".
     names = (name, f"{name}.gz", name.replace("-idx", ".idx"), f"{name.replace('-idx', '.idx')}.gz")
     return next((directory / each for each in names if (directory / each).is_file()), None)
 
@@ -156,7 +156,9 @@ def _read_half(images_path: Path, labels_path: Path) -> tuple[npt.NDArray[np.uin
     if labels.ndim != 1 or (labels > 9).any():
         raise ValueError(f"{labels_path} is not MNIST: it must be one column of digits 0 to 9.")
     if len(images) != len(labels):
-        raise ValueError(f"{images_path} has {len(images)} images but {labels_path} {len(labels)} labels.")
+        raise ValueError(
+            f"{images_path} has {len(images)} images, but {labels_path} has {len(labels)} labels."
+        )
     return images, labels
 
 
@@ -165,7 +167,7 @@ def _from_openml() -> Mnist:
 
     try:
         bunch = fetch_openml("mnist_784", version=1, as_frame=False, parser="liac-arff")
-    except (OSError, ValueError) as error:  # network and HTTP errors; OpenML's own are ValueErrors
+    except (OSError, ValueError) as error:  # network and HTTP errors; those of OpenML are ValueErrors
         raise FileNotFoundError(
             "MNIST was looked for on OpenML, because neither data_dir (--data-dir) nor the environment "
             f"variable {MNIST_VARIABLE} is set, and could not be fetched ({error}). Either of them may name "

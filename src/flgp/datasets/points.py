@@ -1,4 +1,4 @@
-"""What every simulated data set on a manifold consists of."""
+"""Shared by the simulated data sets on manifolds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class RegressionData:
 
     X: Array  # (n, p) points
     f: Array  # (n,) the function without noise
-    noise: Array  # (n,) what an observation adds to it
+    noise: Array  # (n,) the noise of the observations
 
     @property
     def y(self) -> Array:
@@ -28,12 +28,12 @@ class RegressionData:
 
 
 def streams(random_state: RandomState, count: int) -> list[np.random.Generator]:
-    """Independent generators, so that, say, another noise level leaves the points as they are."""
+    """Independent generators, so that, for example, a change of the noise does not move the points."""
     return np.random.default_rng(random_state).spawn(count)
 
 
 def check_count(n: int) -> int:
-    """The number of points, or a ValueError."""
+    """The number of points; raises a ValueError if it is not a positive integer."""
     if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
         raise ValueError(f"n={n!r} must be a positive integer: the number of points.")
     return int(n)
@@ -42,7 +42,7 @@ def check_count(n: int) -> int:
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
     """Raise a ValueError that lists the choices."""
     if value not in choices:
-        raise ValueError(f"{name}={value!r} is not known: use one of {', '.join(map(repr, choices))}.")
+        raise ValueError(f"Unknown {name}={value!r}. Use one of {', '.join(map(repr, choices))}.")
 
 
 def draw_noise(n: int, sd: float, rng: np.random.Generator) -> Array:

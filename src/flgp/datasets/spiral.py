@@ -1,4 +1,4 @@
-"""The spiral of the paper's Figure 1, with its laws of sampling."""
+"""The spiral of Figure 1 of the paper, with several sampling distributions."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def spiral(
     n : int
         Number of points.
     sampling : {"grid", "uniform", "blocks", "sine"}
-        Law of θ on [0, 8π]. "grid": equally spaced, ends included; "uniform": independent and uniform;
-        "blocks": mass 9/20, 1/20, 9/20, 1/20 on the four turns; "sine": density ∝ `|sin(θ/2)|`, so that each
-        turn is dense in its middle and empty at its ends.
+        Distribution of θ on [0, 8π]. "grid": equally spaced, ends included; "uniform": independent and
+        uniform; "blocks": mass 9/20, 1/20, 9/20, 1/20 on the four turns; "sine": density ∝ `|sin(θ/2)|`, so
+        that each turn is dense in its middle and empty at its ends.
     noise_sd : float
         Standard deviation of the noise.
     random_state : int, Generator, SeedSequence or None
@@ -79,7 +79,7 @@ def spiral(
 
 
 def spiral_density(theta: npt.ArrayLike, sampling: SpiralSampling) -> Array:
-    """Density of θ on [0, 8π] under a law of sampling; 0 outside."""
+    """Density of θ on [0, 8π] under a sampling distribution; 0 outside."""
     check_choice("sampling", sampling, _LAWS)
     theta = np.asarray(theta, dtype=float)
     if sampling == "blocks":

@@ -1,4 +1,4 @@
-"""Principal components of data that come in blocks."""
+"""Principal components of data in blocks."""
 
 from __future__ import annotations
 
@@ -29,32 +29,32 @@ def fit_pca(blocks: Callable[[], Iterable[Array]], n_components: int) -> Pca:
     Parameters
     ----------
     blocks : callable
-        Returns the float32 blocks, each (b, p), anew.
+        Returns a new iterable of float32 blocks, each (b, p).
     n_components : int
         Number of components, at most p.
 
     Returns
     -------
     Pca
-        In float32; each component's largest loading is positive, so that the signs are reproducible.
+        In float32; the largest loading of each component is positive, so that the signs are reproducible.
     """
     count, shift, total, scatter = 0, None, np.zeros(0), np.zeros((0, 0))
     for block in blocks():
         if shift is None:
-            # Centre at the first block's mean, so that float32 products lose nothing to a large mean.
+            # Centre at the mean of the first block, so that a large mean does not cost float32 accuracy.
             shift = block.mean(axis=0)
             total, scatter = np.zeros(len(shift)), np.zeros((len(shift), len(shift)))
         centred = block - shift
         count += len(block)
         total += centred.sum(axis=0, dtype=np.float64)
-        scatter += centred.T @ centred  # a block's product in float32, their sum in float64
+        scatter += centred.T @ centred  # products of blocks in float32, their sum in float64
     if shift is None or not 1 <= n_components <= len(shift):
         width = 0 if shift is None else len(shift)
         raise ValueError(
             f"n_components={n_components} must be between 1 and the {width} columns of the data."
         )
     offset = total / count
-    with threadpool_limits(1):  # a few hundred columns: more threads only get in each other's way
+    with threadpool_limits(1):  # for a few hundred columns more threads are slower
         _, vectors = np.linalg.eigh(scatter / count - np.outer(offset, offset))
     components = vectors[:, ::-1][:, :n_components]
     largest = np.abs(components).argmax(axis=0)

@@ -47,12 +47,14 @@ SHARED_PARAMETERS = """n_anchors : int or "auto"
     verbose : int
         Above 0: a line for each stage on standard error."""
 
-TERM_PARAMETERS = """linear : "all" or columns, optional
-        Covariates: a linear term in these columns of X, standardised, with one learned variance. "all": every
-        column that is neither a group nor a node's number. None: no such term.
+TERM_PARAMETERS = """linear : {{"auto", "all"}} or columns, optional
+        Covariates: a linear term in these columns of X, on one scale, with one learned variance. "all": every
+        column that is neither a group nor a node's number. "auto": the columns of a point cloud, from 20
+        labels on, if the amplitude is learned and the hyperparameters are optimised; the evidence decides how
+        much they count. None: no such term.
     linear_steps : int
-        On a `Graph`: average the covariates by so many steps of its walk first. This helps where the graph
-        and the covariates are different sources.
+        On a `Graph`: average the covariates over this many steps of its walk first. This helps where the
+        graph and the covariates are different sources.
     groups : columns, optional
         Categorical columns, each with an effect for every level and a learned variance between levels (random
         effects). A level without labels keeps its prior."""

@@ -15,6 +15,7 @@ from .._typing import Array, RowLike
 from ..geometry.base import Eigenbasis, FittedGeometry
 from ..geometry.graph import FittedGraph
 from ..geometry.intrinsic_dimension import estimate_intrinsic_dimension
+from ..geometry.point_cloud import FittedCloud
 from ..kernels import get_kernel
 from ..likelihoods import Gaussian
 from ..priors import time_prior
@@ -24,13 +25,13 @@ from ..process.integration import hyperparameter_posterior, integrate_model
 from ..process.learning import LearnedFunction, LearnedModel, Settings, learn, learn_on
 from ..process.local_search import LocalOptions, keep_local, learn_local
 from ..process.posterior import make_process
-from ..rows.blocks import map_rows, take_rows
+from ..rows.blocks import map_rows, row_blocks, take_rows
 from ..rows.columns import select
 from ..rows.sources import is_distributed, is_streamed
 from ..terms import AMPLITUDE, TIME, Groups, Inputs, Linear, Manifold, Terms
 from ..terms.base import View
 from ..terms.local.term import LENGTH_SCALE, VARIANCE
-from ._model import _Locator, locate
+from ._model import FEWEST_LABELS, _Locator, locate
 from .labels import Labels
 
 if TYPE_CHECKING:
@@ -40,10 +41,8 @@ if TYPE_CHECKING:
 _DIMENSION_ROWS, _SHARE_ROWS = 20_000, 2_000
 # Coordinates of labelled points that a model keeps for `update`, about 400 MB.
 _KEPT_NUMBERS = 50_000_000
-# With fewer labels than this there is nothing to tell two ranges apart by.
-_FEWEST = 20
 # Learned attributes that a new posterior does not always set, or that it leaves out of date.
-_DATED = ("transduction_", "chains_", "hyperparameter_posterior_")
+_DATED = ("transduction_", "chains_", "hyperparameter_posterior_", "_evidence_")
 
 
 def fit_model(model: LatentModel, rows: RowLike, labels: Labels, targets: Sequence[Target]) -> FittedGeometry:
@@ -52,11 +51,12 @@ def fit_model(model: LatentModel, rows: RowLike, labels: Labels, targets: Sequen
     geometry = model._fit_geometry(rows)
     labels = replace(labels, in_memory=geometry.fitted_places() is not None or not is_streamed(rows))
     labels = replace(labels, in_memory=labels.in_memory and not is_distributed(rows))
-    model._linear_ = _linear_term(model, geometry, rows)
+    model._linear_ = _linear_term(model, geometry, rows, labels)
     model._dimension_ = _dimension(model, rows)
     inputs = _labeled_inputs(model, geometry, labels)
     count = model.n_eigenpairs
-    settings = _settings(model, geometry.n_eigenpairs(len(labels)) if isinstance(count, str) else int(count))
+    count = geometry.n_eigenpairs(len(labels)) if isinstance(count, str) else int(count)
+    settings = _settings(model, count, model._pools(targets))
     with stage(f"spectrum and evidence for {len(labels):,} labels"):
         learned = learn(geometry, inputs, targets, settings)
     _finish(model, geometry, learned, inputs, labels, settings)
@@ -70,7 +70,7 @@ def update_model(model: LatentModel, labels: Labels, targets: Sequence[Target]) 
         model.__dict__.pop(name, None)
     geometry, basis = model.geometry_, model.basis_
     inputs = _labeled_inputs(model, geometry, labels)
-    settings = _settings(model, len(basis.eigenvalues))
+    settings = _settings(model, len(basis.eigenvalues), model._pools(targets))
     with stage(f"evidence for {len(labels):,} labels"):
         learned = learn_on(basis, inputs, targets, settings)
     _finish(model, geometry, learned, inputs, labels, settings)
@@ -85,8 +85,12 @@ def transduce(
     process, locator = model._process_, _Locator(model)
     with stage(f"transduction for {rows.shape[0]:,} points"):
         blocks = geometry.fitted_places()
-        if blocks is None or model._needs_columns():
+        if blocks is None:
             model.transduction_ = map_rows(rows, lambda X: point(process.at(locator.inputs(X))))
+        elif model._needs_columns():
+            pairs = row_blocks(rows).paired_with(blocks)
+            parts = pairs.map(lambda pair: [point(process.at(locator.inputs_at(pair)))])
+            model.transduction_ = np.concatenate(parts.reduce(lambda part: part))
         else:
             parts = blocks.map(lambda places: [point(process.at(Inputs(None, places)))])
             model.transduction_ = np.concatenate(parts.reduce(lambda part: part))
@@ -145,13 +149,14 @@ def _finish(
     model._keep_geometry(geometry, learned.basis, learned.basis.part_of(inputs.places))
 
 
-def _settings(model: LatentModel, n_eigenpairs: int) -> Settings:
+def _settings(model: LatentModel, n_eigenpairs: int, pooled: bool = False) -> Settings:
     given = {TIME: model.diffusion_time, AMPLITUDE: model.amplitude}
     return Settings(
         n_eigenpairs=n_eigenpairs,
         terms_on=_TermsOn(model),
         fixed={name: float(value) for name, value in given.items() if value is not None},
         inference="auto" if model.inference == "gibbs" else model.inference,
+        pooled=pooled,
     )
 
 
@@ -175,12 +180,15 @@ class _TermsOn:
             parts.append(Groups.seen_by(labels, column, name))
         if not parts and model.residual != "local":
             raise ValueError(
-                "amplitude=0 leaves the manifold out, and there is no other term. Set linear or groups."
+                "amplitude=0 leaves the manifold out, and there is no other term. Set linear, groups or "
+                "residual='local'."
             )
         return Terms(tuple(parts))
 
 
-def _linear_term(model: LatentModel, geometry: FittedGeometry, rows: RowLike) -> Linear | None:
+def _linear_term(
+    model: LatentModel, geometry: FittedGeometry, rows: RowLike, labels: Labels
+) -> Linear | None:
     """The covariates, on one scale, after some steps of a graph's walk if asked for."""
     roles, steps = model._roles_, model.linear_steps
     if roles.linear is None:
@@ -189,6 +197,9 @@ def _linear_term(model: LatentModel, geometry: FittedGeometry, rows: RowLike) ->
                 f"linear_steps={steps} averages the columns of linear, but linear=None. Name them."
             )
         return None
+    if isinstance(model.linear, str) and model.linear == "auto":
+        assert isinstance(geometry, FittedCloud)
+        return Linear.of_points(geometry.anchors, labels.points[:, roles.linear], roles.linear)
     if not steps:
         return Linear.of(rows, roles.linear)
     if not isinstance(geometry, FittedGraph):
@@ -236,7 +247,7 @@ def _with_local(model: LatentModel, learned: LearnedModel, inputs: Inputs) -> Le
         target = function.target
         own = features[target.rows], points[target.rows], options
         if not options.required and (
-            not isinstance(target.likelihood, Gaussian) or len(target.rows) < _FEWEST
+            not isinstance(target.likelihood, Gaussian) or len(target.rows) < FEWEST_LABELS
         ):
             functions.append(function)
         elif target.known is not None:
@@ -281,7 +292,7 @@ def _check_all_given(model: LatentModel, targets: Sequence[Target]) -> None:
     missing = [name for name, value in given.items() if value is None]
     if model.base_kernel == "se" and model.bandwidth is None and model.geometry is None:
         missing.append("bandwidth")
-    missing += ["linear_variance"] if model.linear is not None else []
+    missing += ["linear_variance"] if model._roles_.linear is not None else []
     missing += ["group_variance"] if model.groups is not None else []
     missing += targets[0].likelihood.free_parameters
     if missing:

@@ -18,6 +18,7 @@ from .._typing import Array, IntArray
 from ..likelihoods import Categorical, Gaussian, Likelihood
 from ..priors import TIME_PRIORS, Prior
 from ..process.evidence import KnownValues, Target
+from ..process.learning import LearnedFunction
 from ..process.parts import PredictedParts, TermPart
 from ..rows.blocks import take_rows
 from ..terms.base import View
@@ -36,7 +37,7 @@ class LatentModel(HeatKernelModel, BaseEstimator):
     """A model of latent functions f = constant + manifold + linear + groups + local."""
 
     inference: str = "auto"
-    linear: Any = None
+    linear: Any = "auto"
     linear_steps: int = 0
     groups: Any = None
     residual: str | None = None
@@ -88,6 +89,10 @@ class LatentModel(HeatKernelModel, BaseEstimator):
                 f"residual='local' with the {likelihood.name} likelihood is fitted by Laplace's method, but "
                 f"inference={self.inference!r}. Use inference='auto' or 'laplace', or residual=None."
             )
+
+    def _pools(self, targets: Sequence[Target]) -> bool:
+        """Whether the targets share their hyperparameters."""
+        return False  # only classes do
 
     def _needs_columns(self) -> bool:
         """Whether predictions need more of a row than its place on the geometry."""
@@ -220,6 +225,12 @@ class LatentModel(HeatKernelModel, BaseEstimator):
         pairs = zip(process.names, rest[::2], rest[1::2], strict=True)
         return PredictedParts(mean, variance, {name: TermPart(m, v) for name, m, v in pairs})
 
+    def _relearned(self) -> list[LearnedFunction]:
+        """The evidence of each latent function, kept so that its cost does not depend on the labels."""
+        if "_evidence_" not in vars(self):
+            self._evidence_ = relearned(self)
+        return self._evidence_
+
     def log_marginal_likelihood(self, theta: Any = None, eval_gradient: bool = False) -> Any:
         """Log p(y | theta), summed over the latent functions.
 
@@ -238,7 +249,7 @@ class LatentModel(HeatKernelModel, BaseEstimator):
         """
         check_is_fitted(self)
         with self._working(), blas_for(len(self.eigenvalues_)):
-            functions = relearned(self)
+            functions = self._relearned()
             size = len(functions[0].best.theta)
             if theta is None:
                 thetas, shared = [function.best.theta for function in functions], False

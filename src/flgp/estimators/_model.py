@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._progress import verbosity
 from .._threads import thread_count, threads
 from .._typing import Array, IntArray, RowLike
-from ..geometry.base import Eigenbasis, FittedGeometry, Geometry
+from ..geometry.base import Eigenbasis, FittedGeometry, Geometry, Places
 from ..geometry.point_cloud import ANCHOR_RULES, PointCloud
 from ..kernels import KERNELS, SpectralKernel
 from ..process.process import Process
@@ -29,6 +29,10 @@ from .validation import check_choice, check_count, check_positive, check_seed
 
 BASE_KERNELS = ("lae", "se")
 ANCHOR_WEIGHTS = ("auto", "counts", "uniform")
+# With fewer labels than this there is nothing to tell two terms apart by.
+FEWEST_LABELS = 20
+# Columns that linear="auto" takes for covariates.
+_MOST_COVARIATES = 2_000
 # Fitted rows that a model keeps, so that a file of it can be checked when it is read.
 _EXAMPLES = 20
 
@@ -154,17 +158,27 @@ class HeatKernelModel:
             self.bandwidth,
         )
 
-    def _choose_roles(self) -> None:
-        """Which columns serve what, once it is known which columns X has."""
+    def _choose_roles(self, X: RowLike, n_labeled: int) -> None:
+        """Which columns serve what, once it is known which columns X has, and how many labels there are."""
         self._roles_ = choose_roles(
             self._geometry(),
             self.n_features_in_,
             getattr(self, "feature_names_in_", None),
             geometry_columns=self.geometry_columns,
-            linear=getattr(self, "linear", None),
+            linear=self._covariates(X, n_labeled),
             groups=getattr(self, "groups", None),
             residual_columns=getattr(self, "residual_columns", None),
         )
+
+    def _covariates(self, X: RowLike, n_labeled: int) -> Any:
+        """What `linear` asks for; "auto" becomes "geometry", the columns of a point cloud, or None."""
+        linear = getattr(self, "linear", None)
+        if not (isinstance(linear, str) and linear == "auto"):
+            return linear
+        learned = self.amplitude is None and getattr(self, "hyperparameters", "") == "optimize"
+        cloud = self.geometry is None and X.shape[1] <= _MOST_COVARIATES
+        # A line explains a few labels as well as a manifold does, and the evidence could not tell.
+        return "geometry" if cloud and learned and n_labeled >= FEWEST_LABELS else None
 
     def _fit_geometry(self, rows: RowLike) -> FittedGeometry:
         """The geometry of all rows (n, p)."""
@@ -185,17 +199,18 @@ class HeatKernelModel:
         self.bandwidth_ = basis.bandwidth
         self.n_graph_components_ = basis.n_parts
         notes = []
+        remedy = ", or raise n_neighbors" if self.geometry is None else ""
         if labeled is not None:
             silent = basis.n_parts - len(np.unique(labeled))
             if silent:
                 notes.append(
                     f"{silent} of the {basis.n_parts} connected parts of the graph hold no label: "
-                    "predictions there are the prior's. Label a point in each, or raise n_neighbors"
+                    f"predictions there are the prior's. Label a point in each{remedy}"
                 )
         if basis.n_capped:
             notes.append(
                 f"{basis.n_capped} connected part(s) hold very few points; their prior variance was "
-                "limited. Remove stray points or raise n_neighbors if that is not wanted"
+                f"limited. Remove stray points{remedy} if that is not wanted"
             )
         if notes:
             warnings.warn("; ".join(notes) + ".", UserWarning, stacklevel=4)
@@ -272,16 +287,26 @@ class _Locator:
         """Rows (b, p) as the terms see them."""
         return locate(self.geometry, self.roles, X, self.local)
 
+    def inputs_at(self, pair: tuple[Array, Places]) -> Inputs:
+        """The same for rows whose places are known."""
+        X, places = pair
+        return Inputs(X, places, local_coordinates(self.geometry, self.roles, X) if self.local else None)
+
 
 def locate(geometry: FittedGeometry, roles: ColumnRoles, X: Array, local: bool) -> Inputs:
     """Rows (b, p) as the terms see them; `local`: with coordinates for a local term."""
-    own = roles.geometry_of(X)
-    coordinates = None
-    if local:
-        coordinates = geometry.coordinates(own) if roles.local is None else roles.local.of(X)
-        if coordinates is None:
-            raise ValueError(
-                "residual='local' measures distances, but this geometry has no coordinates. Name columns of "
-                "X in residual_columns, or use residual=None."
-            )
-    return Inputs(X, geometry.locate(own), coordinates)
+    coordinates = local_coordinates(geometry, roles, X) if local else None
+    return Inputs(X, geometry.locate(roles.geometry_of(X)), coordinates)
+
+
+def local_coordinates(geometry: FittedGeometry, roles: ColumnRoles, X: Array) -> Array:
+    """Where a local term measures distances between rows (b, p)."""
+    if roles.local is not None:
+        return roles.local.of(X)
+    coordinates = geometry.coordinates(roles.geometry_of(X))
+    if coordinates is None:
+        raise ValueError(
+            "residual='local' measures distances, but this geometry has no coordinates. Name columns of "
+            "X in residual_columns, or use residual=None."
+        )
+    return coordinates

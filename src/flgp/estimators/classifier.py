@@ -44,12 +44,14 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
     {shared}
     multi_class : {{"auto", "one_vs_rest", "softmax"}}
         How more than two classes are modelled: a latent function for each, independent (the paper's), or
-        coupled. "auto": one_vs_rest, which is the better calibrated one (see the page on calibration).
+        coupled. "auto": a latent function for each, but with hyperparameters that all share, learned from the
+        labels of all classes together.
     unlabeled : int or str, default -1
         The label that means "unlabelled".
     mean : {{"auto", "constant", "zero"}}
         Prior mean of each latent function. "constant": learned about the log odds of its class, "zero": the
-        paper's. "auto": a constant where there are covariates or groups, otherwise zero.
+        paper's. "auto": a constant where there are covariates, groups or classes that share their
+        hyperparameters, otherwise zero.
     inference : {{"auto", "laplace", "ep", "gibbs"}}
         How the posterior is found. "auto": expectation propagation for binary and one-vs-rest, Laplace
         for softmax. "gibbs": Pólya-Gamma Markov chains at the learned hyperparameters (`flgp[mcmc]`).
@@ -107,10 +109,10 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         with self._fitting():
             self._check_parameters()
             X = self._validated(X, reset=True)
-            self._choose_roles()
             y, missing = self._checked_labels(y, len(X))
-            rows = self._with_unlabeled(X, X_unlabeled)
             labels = self._labels(X, y, missing, sample_weight)
+            self._choose_roles(X, len(labels))
+            rows = self._with_unlabeled(X, X_unlabeled)
             self._flat_ = True
             geometry = fit_model(self, rows, labels, self._targets(labels))
             transduce(self, geometry, rows, self._most_probable)
@@ -204,6 +206,16 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
     def _couples(self, n_classes: int) -> bool:
         return n_classes > 2 and self.multi_class == "softmax"
 
+    def _pools(self, targets: Sequence[Target]) -> bool:
+        """Whether the classes share their hyperparameters: if there are several and all are to be learned.
+
+        The size of the functions is judged by left-out labels, which only expectation propagation knows.
+        """
+        able = self.inference in ("auto", "ep", "gibbs") and self.residual is None
+        free = self.hyperparameters == "optimize" and self.amplitude is None
+        unknown = all(target.known is None for target in targets)
+        return self.multi_class == "auto" and len(targets) > 1 and able and free and unknown
+
     def _targets(
         self, labels: Labels, known: Mapping[Hashable, KnownValues] | Sequence[KnownValues] | None = None
     ) -> list[Target]:
@@ -237,8 +249,9 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
 
     def _constant(self, likelihood: AnyLikelihood, obs: Observations) -> Constant:
         """The constant of a latent function: a regression on covariates or groups has one."""
-        covariates = self.linear is not None or self.groups is not None
-        if self.mean == "zero" or (self.mean == "auto" and not covariates):
+        covariates = self._roles_.linear is not None or self.groups is not None
+        shared = len(self.classes_) > 2 and self.multi_class == "auto"
+        if self.mean == "zero" or (self.mean == "auto" and not covariates and not shared):
             return Constant()
         mean = 0.0 if isinstance(likelihood, Categorical) else likelihood.initial_mean(obs)
         return Constant(mean, likelihood.latent_scale(obs) ** 2)

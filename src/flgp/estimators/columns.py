@@ -80,6 +80,8 @@ def choose_roles(
         covariates = np.array([j for j in others if j not in identifiers], dtype=np.intp)
         if len(covariates) == 0:
             raise ValueError("linear='all' finds no column that is neither a group nor a node's number.")
+    elif isinstance(linear, str) and linear == "geometry" and "geometry" not in (named or ()):
+        covariates = own
     elif linear is not None:
         covariates = positions("linear", linear, n_columns, names)
         _refuse_shared("linear", covariates.tolist(), "groups", grouped)

@@ -130,11 +130,11 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         with self._fitting():
             self._check_parameters()
             X = self._validated(X, reset=True)
-            self._choose_roles()
             targets, self._flat_ = checked_targets(y, len(X))
-            rows = self._with_unlabeled(X, X_unlabeled)
             known = {"noise_scale": noise_scale, "exposure": exposure, "trials": trials}
             labels = self._labels(X, targets, sample_weight, known)
+            self._choose_roles(X, len(labels))
+            rows = self._with_unlabeled(X, X_unlabeled)
             geometry = fit_model(self, rows, labels, self._targets(labels))
             self._keep_likelihood()
             transduce(self, geometry, rows, self._predictive_mean)

@@ -1,4 +1,4 @@
-"""What the known geometries share: places, bases, and checks of rows."""
+"""Shared by the known geometries: places, bases, and checks of rows."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from .base import MatrixRows, SparseRows
 
 T = TypeVar("T")
 
-# Rows that an error names.
+# Number of rows that an error names.
 _NAMED_ROWS = 5
-# Default numbers of eigenpairs: at least, and at most.
+# Default number of eigenpairs: smallest and largest.
 _LEAST, _MOST = 200, 1000
 
 
 @dataclass(frozen=True, eq=False)
 class PointPlaces:
-    """Points on a geometry that knows its eigenfunctions everywhere."""
+    """Points on a geometry whose eigenfunctions are known everywhere."""
 
     points: Array  # (b, k)
     closeness: Array  # (b,)
@@ -115,31 +115,31 @@ class NodeBasis:
 
 
 class Known:
-    """The part of a fitted geometry that is the same for all that learn nothing but a scale from the rows."""
+    """Base of fitted geometries that learn at most a scale from the rows."""
 
     bandwidths = None
     typical_bandwidth = None
 
     def fitted_places(self) -> None:
-        """Nothing is kept of the fitted rows: to locate them again is cheap."""
+        """None: fitted rows are not kept, because locating them again is cheap."""
         return
 
     def frozen(self) -> Self:
-        """Nothing here is for the fit only."""
+        """Return self: nothing is needed only for the fit."""
         return self
 
     def n_eigenpairs(self, n_labeled: int) -> int:
-        """One eigenpair per label, within 200 and 1000."""
+        """One eigenpair per label, between 200 and 1000."""
         return max(_LEAST, min(n_labeled, _MOST))
 
 
 def node_eigenpairs(n_labeled: int, n_nodes: int) -> int:
-    """The default number of eigenpairs where each has to be computed."""
+    """The default number of eigenpairs for geometries that compute them numerically."""
     return max(1, min(max(_LEAST, n_labeled // 10), _MOST, n_nodes // 2))
 
 
 def time_unit(eigenvalues: Array) -> float:
-    """1/λ_M; 1 where all eigenfunctions are constant."""
+    """1/λ_M; 1 if all eigenfunctions are constant."""
     return float(1.0 / eigenvalues[-1]) if eigenvalues[-1] > 0 else 1.0
 
 
@@ -172,23 +172,23 @@ def finite(X: Any, start: int) -> Array:
 
 
 def node_numbers(X: Any, n_nodes: int, what: str, start: int = 0) -> IntArray:
-    """The nodes (b,) that a column (b, 1) of their numbers names."""
+    """The nodes (b,) named by a column (b, 1) of node numbers."""
     number = finite(X, start)[:, 0]
     refuse(
         number != np.round(number),
         start,
-        f"The number of a {what} is not whole in {{rows}}. Number each {what} 0, 1, 2, ...",
+        f"The {what} number is not an integer in {{rows}}. Number each {what} 0, 1, 2, ...",
     )
     refuse(
         (number < 0) | (number >= n_nodes),
         start,
-        f"There is no such {what} in {{rows}}. Numbers run from 0 to {n_nodes - 1}.",
+        f"The {what} number is out of range in {{rows}}. Numbers run from 0 to {n_nodes - 1}.",
     )
     return number.astype(np.int64)
 
 
 def at_nodes(number: IntArray) -> NodePlaces:
-    """Places that are nodes themselves."""
+    """Places exactly at nodes."""
     ones = np.ones(len(number))
     return NodePlaces(SparseRows(number[:, None], ones[:, None]), ones)
 
@@ -196,5 +196,5 @@ def at_nodes(number: IntArray) -> NodePlaces:
 def no_columns(name: str, takes: str, n_columns: int) -> ValueError:
     """The error for columns that a geometry cannot take."""
     return ValueError(
-        f"{name} takes {takes}, and X has {n_columns}. Say which of them with geometry_columns."
+        f"{name} takes {takes}, but X has {n_columns}. Select the columns with geometry_columns."
     )

@@ -1,4 +1,4 @@
-"""The closest point of a triangle mesh."""
+"""The closest point on a triangle mesh."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from scipy.spatial import cKDTree
 
 from .._typing import Array, BoolArray, IntArray
 
-# Triangles looked at first, and by how much that number grows where they may not be enough.
+# Triangles examined first, and the factor by which that number grows if they may not be enough.
 _FIRST, _GROWTH = 8, 4
-# Pairs of a point and a triangle at a time.
+# Point-triangle pairs per batch.
 _PAIRS = 500_000
 
 
 @dataclass(frozen=True, eq=False)
 class _Group:
-    """Triangles of similar size: their centroids in a tree, and a radius that holds each of them."""
+    """Triangles of similar size: a tree of their centroids, and a radius that bounds each of them."""
 
     triangles: IntArray
     tree: cKDTree
@@ -39,13 +39,13 @@ class TriangleSearch:
         size = np.floor(np.log2(np.maximum(radius, 1e-6 * radius.max()))).astype(int)
         groups = [np.flatnonzero(size == level) for level in np.unique(size)]
         groups.sort(key=len, reverse=True)  # the largest group first gives the best bounds
-        self._groups = [_Group(own, cKDTree(centre[own]), float(radius[own].max())) for own in groups]
+        self._groups = [_Group(group, cKDTree(centre[group]), float(radius[group].max())) for group in groups]
 
     def __call__(self, points: Array, limit: float = np.inf) -> tuple[IntArray, Array, Array]:
         """Triangle (b,), barycentric coordinates (b, 3) and distance (b,) of points (b, 3).
 
-        Points farther than `limit` get a triangle that may not be quite the closest: far away, many are
-        nearly as close as each other.
+        For points farther than `limit` the triangle may not be exactly the closest: far away, many are
+        almost equally close.
         """
         face = np.zeros(len(points), dtype=np.int64)
         weights = np.zeros((len(points), 3))
@@ -76,22 +76,22 @@ class TriangleSearch:
         weights: Array,
         distance: Array,
     ) -> BoolArray:
-        """Look at `count` triangles of a group for some points; returns where there may be closer ones."""
+        """Examine `count` triangles of a group for some points; return those that may have closer ones."""
         apart, nearest = group.tree.query(points[which], count)
         apart, nearest = apart.reshape(len(which), count), nearest.reshape(len(which), count)
-        # Only triangles that may be closer than what is known; the first always is a bound for the others.
+        # Only triangles that may be closer than the best so far; the first one always gives a bound.
         bound = np.minimum(distance[which], apart[:, 0] + group.radius)
         row, column = np.nonzero(apart <= bound[:, None] + group.radius)
         triangle = group.triangles[nearest[row, column]]
-        squared, own = closest_on_triangles(points[which[row]], self._corner[triangle])
-        # The best of each point: the last one in this order.
+        squared, barycentric = closest_on_triangles(points[which[row]], self._corner[triangle])
+        # The best triangle of each point is the last one in this order.
         order = np.lexsort((-squared, row))
         last = np.r_[np.diff(row[order]) > 0, True] if len(row) else np.zeros(0, dtype=bool)
         best = order[last]
         found = np.sqrt(squared[best])
         better = best[found < distance[which[row[best]]]]
         target = which[row[better]]
-        face[target], weights[target] = triangle[better], own[better]
+        face[target], weights[target] = triangle[better], barycentric[better]
         distance[target] = np.sqrt(squared[better])
         return (apart[:, -1] <= distance[which] + group.radius) & (apart[:, 0] <= limit + group.radius)
 
@@ -120,12 +120,12 @@ def closest_on_triangles(points: Array, corner: Array) -> tuple[Array, Array]:
         edge = corner[out, j] - corner[out, i]
         length = _dot(edge, edge)
         t = _dot(points[out] - corner[out, i], edge) / np.where(length > 0, length, 1.0)
-        own = np.zeros((len(out), 3))
-        own[:, j] = np.clip(t, 0.0, 1.0)
-        own[:, i] = 1.0 - own[:, j]
-        here = _off(points[out], corner[out], own)
+        on_edge = np.zeros((len(out), 3))
+        on_edge[:, j] = np.clip(t, 0.0, 1.0)
+        on_edge[:, i] = 1.0 - on_edge[:, j]
+        here = _off(points[out], corner[out], on_edge)
         better = here < nearest
-        nearest[better], weights[out[better]] = here[better], own[better]
+        nearest[better], weights[out[better]] = here[better], on_edge[better]
     squared[out] = nearest
     return squared, weights
 

@@ -14,16 +14,16 @@ from .spectrum import variance_caps
 
 # Triangle inequalities hold with this margin, in mean edge lengths, after mollification.
 _MARGIN = 1e-5
-# Dense solver up to this size, or where so much of the spectrum is wanted.
+# Dense solver up to this size, or if at least this fraction of the spectrum is wanted.
 _DENSE_SIZE, _DENSE_SHARE = 600, 0.25
 
 
 def stiffness_and_mass(vertices: Array, faces: IntArray) -> tuple[sparse.csr_array, Array]:
-    """The cotangent Laplacian (V, V), positive semi-definite, and the area (V,) that belongs to each vertex.
+    """The cotangent Laplacian (V, V), positive semi-definite, and the area (V,) of each vertex.
 
-    Both depend on the edge lengths alone. Where triangles are degenerate, the same smallest number is added
-    to all lengths so that every triangle inequality holds with a margin (Sharp & Crane 2020, "A Laplacian for
-    nonmanifold triangle meshes"): no cotangent is then infinite, and good meshes hardly change.
+    Both depend on the edge lengths alone. If triangles are degenerate, the same small number is added to all
+    lengths so that every triangle inequality holds with a margin (Sharp & Crane 2020, "A Laplacian for
+    nonmanifold triangle meshes"): then no cotangent is infinite, and good meshes hardly change.
     """
     corner = vertices[faces]  # (F, 3, 3)
     # length[:, i] is opposite to corner i
@@ -62,8 +62,8 @@ def mesh_eigenpairs(
 ) -> tuple[Array, Array, int]:
     """The smallest λ (M,) of L u = λ A u, functions (V, M), and the number of parts with limited variance.
 
-    Functions have mass-weighted mean square 1. Each connected part is solved alone, so that no function mixes
-    two parts; at least one function of each part, its constant, is kept.
+    Functions have mass-weighted mean square 1. Each connected part is solved separately, so that no function
+    mixes two parts; at least the constant function of each part is kept.
     """
     n_parts = int(part.max()) + 1
     count = max(count, n_parts)
@@ -73,9 +73,9 @@ def mesh_eigenpairs(
         block = stiffness[members][:, members] if n_parts > 1 else stiffness
         pieces.append((members, *_of_part(block, mass[members], count - n_parts + 1)))
 
-    values = np.concatenate([own for _, own, _ in pieces])
-    owner = np.repeat(np.arange(n_parts), [len(own) for _, own, _ in pieces])
-    column = np.concatenate([np.arange(len(own)) for _, own, _ in pieces])
+    values = np.concatenate([found for _, found, _ in pieces])
+    owner = np.repeat(np.arange(n_parts), [len(found) for _, found, _ in pieces])
+    column = np.concatenate([np.arange(len(found)) for _, found, _ in pieces])
     keep = np.lexsort((owner, values, column > 0))[:count]
     keep = keep[np.lexsort((owner[keep], values[keep]))]
     cap, n_capped = variance_caps(mass, part, n_parts, mass.sum())
@@ -111,8 +111,8 @@ def _of_part(stiffness: sparse.csr_array, mass: Array, count: int) -> tuple[Arra
 def _by_inverse(matrix: sparse.csc_array, count: int, shift: float) -> tuple[Array, Array]:
     """The smallest eigenpairs, as the leading ones of (matrix + shift)⁻¹.
 
-    A shift of 1 / area is of the order of the second eigenvalue (4π / area by Weyl's law): small beside those
-    wanted, large enough for a stable factorisation.
+    A shift of 1 / area is of the order of the second eigenvalue (4π / area by Weyl's law): small compared
+    with the wanted ones, large enough for a stable factorisation.
     """
     size = matrix.shape[0]
     factors = splu(

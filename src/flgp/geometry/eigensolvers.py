@@ -14,33 +14,34 @@ from sklearn.exceptions import ConvergenceWarning
 from .._threads import blas_for, thread_map
 from .._typing import Array
 
-# Dense `eigh` up to this size, or when so much of the spectrum is wanted: iteration solves a problem of the
-# wanted size in every round. Measured: equal at a fifth, at 0.3 dense is 1.7 times (s = 4000) as fast.
+# Dense `eigh` up to this size, or when at least this fraction of the spectrum is wanted: iteration solves a
+# problem of the wanted size in every round. Measured: equal at 0.2; at 0.3 dense is 1.7 times as fast
+# (s = 4000).
 _DENSE_SIZE, _DENSE_SHARE = 1500, 0.25
-# Where a dense matrix is too large (1 GB), only when most of the spectrum is wanted.
+# Above this size a dense matrix is too large (1 GB), unless most of the spectrum is wanted.
 _LARGE_SIZE, _LARGE_SHARE = 12_000, 0.5
-# Up to this size all eigenpairs, though few are wanted.
+# Up to this size all eigenpairs are computed, even if few are wanted.
 _WHOLE_SIZE = 500
-# Dense up to this size also where iteration is slow.
+# Dense solver up to this size if iteration is slow.
 _DENSE_REFUGE = 6000
-# Entries in a row from which products are what costs: Lanczos, which needs the fewest, is then tried first.
-# And the gap below 1 that says that the graph does not nearly fall into parts. (100 pairs of a graph of
-# 70,000 points with 200 entries each take it half a minute, filtered subspaces several.)
+# Entries per row from which products dominate the cost: Lanczos, which needs the fewest, is then tried first;
+# and the gap below 1 that shows that the graph does not nearly fall into parts. (For 100 pairs of a graph of
+# 70,000 points with 200 entries per row, Lanczos takes half a minute, filtered subspaces several.)
 _HEAVY_ROW, _CLEAR_GAP = 100, 1e-3
-# Filtered subspaces: extra vectors, columns and rows taken at a time, when to stop.
+# Filtered subspaces: fraction of extra vectors, columns and rows per batch; then the tolerances.
 _EXTRA, _COLUMNS, _ROWS = 0.1, 64, 2048
 FINE, ROUGH = 1e-8, 1e-4
-# Share of all known vectors' size below which one of them is none.
+# Vectors with a relative squared norm below this are treated as zero.
 _NOTHING = 1e-12
-# Rounds after which a block that has not converged is doubled, while it has at most so many numbers (0.8 GB);
-# and the round after which a block that may not grow will have to do.
+# Rounds after which a block that has not converged is doubled; its largest size in entries (0.8 GB); and the
+# round at which a block that may not grow is accepted.
 _PATIENCE, _LARGEST_BLOCK, _LAST_ROUND = 8, 10**8, 32
-# Degrees of the polynomial, and by how much (in logarithms) it should part the wanted from the rest.
+# Degrees of the polynomial, and how far (in logarithms) it should separate the wanted pairs from the rest.
 _FIRST_DEGREE, _MAX_DEGREE, _GROWTH = 16, 80, 7.0
 
 
 def is_dense(size: int, wanted: int) -> bool:
-    """Whether the dense solver is the one for so many eigenpairs."""
+    """Whether to use the dense solver for `wanted` eigenpairs."""
     share = _DENSE_SHARE if size <= _LARGE_SIZE else _LARGE_SHARE
     return size <= _DENSE_SIZE or min(wanted, size) > share * size
 
@@ -58,7 +59,7 @@ def leading_eigenpairs(
     start : array of shape (size,) or (size, k)
         Vectors near the leading ones, or near their span.
     tolerance : float
-        Norm of A v - λ v that will do; eigenvalues are right to its square.
+        Largest allowed norm of A v - λ v; eigenvalues are accurate to its square.
     """
     size = matrix.shape[0]
     count = min(count, size)
@@ -72,15 +73,15 @@ def leading_eigenpairs(
 
 
 def _lanczos(matrix: sparse.csr_array, count: int, tolerance: float) -> tuple[Array, Array] | None:
-    """The same by ARPACK, or None where it may have missed some: see `filtered_subspace`."""
+    """`leading_eigenpairs` by ARPACK, or None if it may have missed some: see `filtered_subspace`."""
     first = np.random.default_rng(0).standard_normal(matrix.shape[0])
     try:
         values, vectors = eigsh(matrix, k=count, which="LA", v0=first, tol=tolerance)
-    except ArpackError:  # no convergence, or a start that is no good
+    except ArpackError:  # no convergence, or an unsuitable start
         return None
     order = np.argsort(-values)
     if tolerance <= FINE and count > 1 and values[order[1]] > 1.0 - _CLEAR_GAP:
-        return None  # roughly, it will do: of such bandwidths, many are compared
+        return None  # a rough result is accepted, since many bandwidths are only compared
     return values[order], vectors[:, order]
 
 
@@ -92,10 +93,10 @@ def _dense(matrix: sparse.csr_array, count: int) -> tuple[Array, Array]:
 def dense_eigenpairs(matrix: Array, count: int) -> tuple[Array, Array]:
     """The largest eigenvalues (count,), descending, of a symmetric array, and their vectors (size, count)."""
     size = len(matrix)
-    whole = size <= _WHOLE_SIZE or count > size // 2  # a small spectrum is found sooner than a part of it
+    whole = size <= _WHOLE_SIZE or count > size // 2  # all pairs are then faster than some
     if not whole:
         values, vectors = linalg.eigh(matrix, subset_by_index=(size - count, size - 1), check_finite=False)
-        # LAPACK's solver for parts can lose some of many eigenvalues that nearly agree.
+        # LAPACK's solver for partial spectra can lose some of many eigenvalues that nearly agree.
         whole = len(values) < count
     if whole:
         values, vectors = linalg.eigh(matrix, driver="evd", check_finite=False)
@@ -109,20 +110,20 @@ def filtered_subspace(
 
     Each round multiplies a block by a polynomial that is small on the unwanted part [0, b] of the spectrum
     and grows fast beyond, and solves the problem projected on the block. All heavy work is matrix-matrix
-    products, O(size·count²) for each of a few rounds. Lanczos needs matrix-vector products, and one vector
-    does not see all of an eigenvalue that several nearly separate parts of a graph share.
+    products, O(size·count²) per round, for a few rounds. Lanczos needs matrix-vector products, and a single
+    vector cannot find all copies of an eigenvalue that several nearly separate parts of a graph share.
     """
     size = matrix.shape[0]
     width = min(size, count + max(20, int(_EXTRA * count)))
     rng = np.random.default_rng(0)
     block: Array = rng.standard_normal((size, width))
     known = start.reshape(size, -1)[:, :width]
-    # A vector of a similar graph may be nothing on this part of it.
+    # A vector of a similar graph may vanish on this part.
     sizes = (known**2).sum(axis=0)
     known = known[:, sizes > _NOTHING * sizes.sum()]
     block[:, : known.shape[1]] = known
     if known.shape[1] < count:
-        # A first guess of the edge; too high only slows the first round down.
+        # A first guess of the edge; if too high, it only slows down the first round.
         block = _filtered(matrix, block, 1.0 - count / size, _FIRST_DEGREE)
     for n_rounds in itertools.count(1):
         block = _orthonormal(block)
@@ -139,14 +140,14 @@ def filtered_subspace(
         rate = np.arccosh(max(2.0 * values[count - 1] / edge - 1.0, 1.0 + 1e-9))
         degree = int(np.clip(_GROWTH / rate, _FIRST_DEGREE, _MAX_DEGREE))
         if n_rounds % _PATIENCE == 0:
-            # No gap behind the block, as in a graph of many nearly separate parts: take all, or look further.
+            # No gap beyond the block, as in a graph of many nearly separate parts: go dense, or widen it.
             if size <= _DENSE_REFUGE:
                 return _dense(matrix, count)
             more = min(block.shape[1], size - block.shape[1], _LARGEST_BLOCK // size - block.shape[1])
             if more > 0:
                 block = np.column_stack([block, rng.standard_normal((size, more))])
             elif n_rounds >= _LAST_ROUND:
-                if tolerance <= FINE:  # otherwise it is one of many bandwidths that are only looked at
+                if tolerance <= FINE:  # rough bases are only compared, so they need no warning
                     _warn_of_parts(count, size, worst)
                 break
         block = _filtered(matrix, block, edge, degree)
@@ -155,8 +156,8 @@ def filtered_subspace(
 
 def _warn_of_parts(count: int, size: int, worst: float) -> None:
     warnings.warn(
-        f"The {count} leading of {size} eigenpairs were found to {worst:.0e} only: the graph nearly falls "
-        "into more parts than that. A wider bandwidth or more neighbours would hold it together.",
+        f"The {count} leading of {size} eigenpairs are only accurate to {worst:.0e}: the graph nearly falls "
+        f"into more than {count} parts. Use a wider bandwidth or more neighbours to connect them.",
         ConvergenceWarning,
         stacklevel=3,
     )
@@ -200,14 +201,14 @@ def _filtered(matrix: sparse.csr_array, block: Array, edge: float, degree: int) 
 
 
 def _by_columns(function: Callable[[Array], Array], block: Array) -> Array:
-    """A function of columns on pieces of a block that fit into the cache, in threads."""
+    """Apply a function of columns to pieces of a block that fit in the cache, in threads."""
     starts = range(0, block.shape[1], _COLUMNS)
     pieces = [np.ascontiguousarray(block[:, a : a + _COLUMNS]) for a in starts]
     return np.concatenate(list(thread_map(function, pieces)), axis=1)
 
 
 def _times(block: Array, matrix: Array) -> Array:
-    """Block × matrix, pieces of the rows in threads."""
+    """Block × matrix, by pieces of the rows in threads."""
     pieces = [block[a : a + _ROWS] for a in range(0, len(block), _ROWS)]
     return np.concatenate(list(thread_map(lambda rows: rows @ matrix, pieces)))
 

@@ -14,9 +14,9 @@ from .bases import Known, NodeBasis, NodePlaces, at_nodes, no_columns, node_eige
 from .krylov import leading_by_filter
 from .spectrum import fit_spectrum
 
-# Relative difference between a matrix and its transpose that is rounding.
+# Relative difference between a matrix and its transpose that counts as rounding.
 _ROUNDING = 1e-8
-# Weight of staying beside that of a step, in the walk whose eigenvalues are positive.
+# Weight of staying relative to that of a step, in the lazy walk, whose eigenvalues are positive.
 _STAY = 1.01
 
 
@@ -26,7 +26,7 @@ class Graph:
     """A graph whose nodes are the points; rows are node numbers 0, 1, ..., one column.
 
     The Laplacian is that of the random walk, I - D⁻¹W with degrees D, so a diffusion time of 1 is about one
-    step. Each connected part has a constant eigenfunction of its own, and a node without edges is a part.
+    step. Each connected part has its constant eigenfunction, and a node without edges is a part.
 
     Parameters
     ----------
@@ -62,27 +62,27 @@ class Graph:
 
 
 def _checked(adjacency: Any) -> sparse.csr_array:
-    """The adjacency matrix without explicit zeros; raises ValueError if it is none."""
+    """The adjacency matrix without explicit zeros; raises ValueError if it is not valid."""
     if not sparse.issparse(adjacency):
         adjacency = np.atleast_2d(np.asarray(adjacency, dtype=float))
     if adjacency.ndim != 2 or adjacency.shape[0] != adjacency.shape[1]:
         raise ValueError(
-            f"adjacency has shape {adjacency.shape} and is not square. Give one row and one column per node."
+            f"adjacency has shape {adjacency.shape} and is not square. It needs one row and column per node."
         )
     W = sparse.csr_array(adjacency, dtype=float)
     if W.shape[0] == 0:
-        raise ValueError("adjacency has no nodes. Give a matrix with one row per node.")
+        raise ValueError("adjacency has no nodes. It needs one row and column per node.")
     W.sum_duplicates()
     W.eliminate_zeros()
     if not np.isfinite(W.data).all():
-        raise ValueError("adjacency has NaN or infinite entries. Replace them by similarities, or by 0.")
+        raise ValueError("adjacency has NaN or infinite entries. Replace them with similarities, or with 0.")
     if (W.data < 0).any():
         raise ValueError(
-            "adjacency has negative entries. Give similarities, such as exp(-distance²), not correlations."
+            "adjacency has negative entries. Use similarities, such as exp(-distance²), not correlations."
         )
     largest = W.data.max(initial=0.0)
     if abs(W - W.T).max() > _ROUNDING * largest:
-        raise ValueError("adjacency is not symmetric. Give (A + A.T) / 2 to ignore the direction of edges.")
+        raise ValueError("adjacency is not symmetric. Pass (A + A.T) / 2 to ignore the direction of edges.")
     return W
 
 
@@ -99,15 +99,15 @@ class FittedGraph(Known):
         return at_nodes(node_numbers(X, self.n_nodes, "node"))
 
     def distance(self, X: Array) -> Array:
-        """0: there is nothing off a graph."""
+        """0: no point is off the graph."""
         return np.zeros(len(X))
 
     def coordinates(self, X: Array) -> None:
-        """A graph has none."""
+        """None: a graph has no coordinates."""
         return
 
     def n_eigenpairs(self, n_labeled: int) -> int:
-        """A tenth of the labels, within 200 and 1000, and at most half of the nodes."""
+        """A tenth of the labels, between 200 and 1000, and at most half of the nodes."""
         return node_eigenpairs(n_labeled, self.n_nodes)
 
     def basis(
@@ -115,13 +115,13 @@ class FittedGraph(Known):
     ) -> NodeBasis:
         """The leading eigenpairs of the random walk, at least one for each part.
 
-        The solver is for eigenvalues in [0, 1], and those μ of a walk may be negative. So it gets the walk
-        that stays where it is every other time, or slightly more often since it drops eigenvalues near 0:
-        σ² = (μ + c) / (1 + c), the same vectors.
+        The solver expects eigenvalues in [0, 1], but those of a walk, μ, may be negative. So it gets the lazy
+        walk, which stays in place half of the time, or slightly more often since the solver drops eigenvalues
+        near 0: σ² = (μ + c) / (1 + c), the same vectors.
         """
         W = self.adjacency
         degree = W.sum(axis=1)
-        # The walk stays at a node without edges. Its share of the mean square is then that of a usual node.
+        # At a node without edges the walk stays. Its weight in the mean square is that of a typical node.
         alone = degree == 0
         if alone.any():
             loops = np.where(alone, 1.0 if alone.all() else degree[~alone].mean(), 0.0)
@@ -137,8 +137,8 @@ class FittedGraph(Known):
     def walk(self, values: Array, steps: int) -> Array:
         """Values at the nodes (N, p), averaged over `steps` steps of the walk.
 
-        One step is (D + I)⁻¹(W + I): each node's value counts with weight 1 beside those of its neighbours,
-        as in a simple graph convolution. `values` may be sparse; the result is an array.
+        One step is (D + I)⁻¹(W + I): the value of a node itself has weight 1, as in a simple graph
+        convolution. `values` may be sparse; the result is an array.
         """
         if self.adjacency is None:
             raise ValueError("A frozen graph has no edges to walk on. Walk before the graph is frozen.")
@@ -150,5 +150,5 @@ class FittedGraph(Known):
         return walked.toarray() if sparse.issparse(walked) else np.asarray(walked, dtype=float)
 
     def frozen(self) -> FittedGraph:
-        """The same without the edges."""
+        """The graph without its edges."""
         return replace(self, adjacency=None)

@@ -26,7 +26,7 @@ class Interval:
     ----------
     low, high : float, optional
         The ends; by default the smallest and the largest of the fitted rows. Beyond them, predictions return
-        to the prior, so give them where you want to predict outside the range of the rows.
+        to the prior, so set them if you want to predict outside the range of the rows.
     """
 
     low: float | None = None
@@ -61,7 +61,7 @@ class Interval:
             refuse(
                 (x < below) | (x > above),
                 start,
-                f"The interval from {below:g} to {above:g} does not hold {{rows}}. Widen low and high.",
+                f"The interval from {below:g} to {above:g} does not contain {{rows}}. Widen low and high.",
             )
             return float(x.min()), float(x.max())
 
@@ -69,7 +69,7 @@ class Interval:
         low = least if self.low is None else float(self.low)
         high = most if self.high is None else float(self.high)
         if not low < high:
-            raise ValueError(f"All rows of the interval are {low:g}. Give low and high.")
+            raise ValueError(f"All rows of the interval are {low:g}. Set low and high.")
         return FittedInterval(low, high, (high - low) / min(max(rows.shape[0], 1), _SHORTEST))
 
 
@@ -78,8 +78,8 @@ class Interval:
 class FittedInterval(Known):
     """An interval with both ends.
 
-    `unit` is the distance of fitted rows if they were even, but at least the shortest half-wave of a default
-    basis. A point that is outside by less is hardly off the interval.
+    `unit` is the spacing of the fitted rows if they were even, but at least the shortest half-wave of a
+    default basis. A point outside by less than this is hardly off the interval.
     """
 
     low: float

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 
-# Points looked at, and points among which their neighbours are searched.
+# Number of query points, and of points among which their neighbours are searched.
 _QUERIES, _REFERENCES = 2_000, 20_000
 
 
@@ -23,7 +23,7 @@ def estimate_intrinsic_dimension(X: Any, n_neighbors: int = 20, random_state: in
     ----------
     X : array-like of shape (n, p)
     n_neighbors : int
-        k. Large enough to see past noise, small enough that the set is flat among them.
+        k: large enough to average out noise, small enough that the set is flat among them.
     random_state : int
         Seed of the subsample: 2,000 points, neighbours among 20,000.
 
@@ -44,16 +44,14 @@ def estimate_intrinsic_dimension(X: Any, n_neighbors: int = 20, random_state: in
     if n_neighbors < 2:
         raise ValueError(f"n_neighbors={n_neighbors!r} must be at least 2.")
     rng = np.random.default_rng(random_state)
-    # Duplicates have no distance to tell a dimension by.
+    # Duplicates are at distance 0, which says nothing about the dimension.
     points = np.unique(X[rng.permutation(len(X))[:_REFERENCES]], axis=0)
     if len(points) < 3:
-        raise ValueError(
-            f"X has {len(points)} distinct rows. Give at least 3 to estimate the intrinsic dimension."
-        )
+        raise ValueError(f"X has {len(points)} distinct rows. The intrinsic dimension needs at least 3.")
     k = min(n_neighbors, len(points) - 1)
     queries = points[rng.permutation(len(points))[:_QUERIES]]
     distance = NearestNeighbors(n_neighbors=k + 1).fit(points).kneighbors(queries)[0][:, 1:]
-    # Points that rounding cannot tell apart have no distance either.
+    # Points that differ only by rounding do not count either.
     distance = distance[distance[:, 0] > 0]
     if len(distance) == 0:
         return float(X.shape[1])

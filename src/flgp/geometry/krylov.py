@@ -1,8 +1,8 @@
 """Many leading eigenpairs of a large symmetric operator: block Lanczos with thick restarts.
 
-ARPACK works on one vector at a time, so most of its time is memory traffic, and one vector does not see all
-of an eigenvalue that several parts of a graph share. Blocks make nearly all work matrix products. Once the
-pairs have converged, fresh random vectors look for any that the block has missed.
+ARPACK works on one vector at a time, so most of its time is memory traffic, and a single vector cannot find
+all copies of an eigenvalue that several parts of a graph share. With blocks, nearly all work is matrix
+products. Once the pairs have converged, new random vectors look for any that the block has missed.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ Operator = Callable[[Array], Array]
 
 # Vectors in a block.
 _BLOCK = 16
-# Size of the subspace in multiples of the wanted pairs, and blocks beyond them at least.
+# Size of the subspace in multiples of the wanted pairs, and the least number of extra blocks.
 _SUBSPACE, _LEAST_BLOCKS = 2.0, 8
-# Share of the unwanted part of the subspace that a restart keeps.
+# Fraction of the unwanted part of the subspace that a restart keeps.
 _KEEP = 0.4
-# Size of the subspace, in multiples of the wanted pairs, at the first look at the residuals; blocks between
-# two looks; and how many.
+# Size of the subspace, in multiples of the wanted pairs, at the first check of the residuals; blocks between
+# two checks; and the largest number of checks.
 _FIRST_LOOK, _LOOK_BLOCKS, _MAX_LOOKS = 1.5, 4, 300
 # Vectors with a relative norm below this are treated as zero.
 _NOTHING = 1e-11
-# Share by which a wanted value of the filter exceeds that at the edge at least.
+# Least relative amount by which a wanted value of the filter exceeds the value at the edge.
 _NEARLY = 1e-3
 # Rows of the basis that a restart rotates at a time.
 _ROWS = 8192
-# The spectral density: degree and random vectors; and where to cut it, in multiples of the wanted count.
+# Spectral density: degree, number of random vectors, and where to cut it, in multiples of the wanted count.
 _DENSITY_DEGREE, _DENSITY_VECTORS, _CUTS = 160, 8, (1.6, 6.0, 24.0)
 # The filter grows by this factor (in logarithms) from the edge to 1, if its degree is within limits: a larger
 # one would hide errors of eigenvectors near the edge behind those of the first.
@@ -58,12 +58,12 @@ def leading_by_lanczos(
     apply : callable
         Maps columns (size, b) to their images (size, b).
     size, count : int
-        A few hundred at least, and at most a quarter of that: dense solvers are for the rest.
+        `size` at least a few hundred, `count` at most a quarter of it: use dense solvers otherwise.
         Threads for matrix products.
     tolerance : float
-        Norm of A v - λ v that will do, relative to the largest eigenvalue.
+        Largest allowed norm of A v - λ v, relative to the largest eigenvalue.
     floor : float
-        None is returned if a wanted eigenvalue seems to be below.
+        Return None if a wanted eigenvalue seems to be below this.
     """
     with blas_for(size):
         return _Subspace(apply, size, count).solve(tolerance, floor)
@@ -72,8 +72,8 @@ def leading_by_lanczos(
 class _Subspace:
     """A basis V, the operator VᵀAV on it, and a block (the last of V) that A has not been applied to.
 
-    Each image is orthogonalised against all of V, so A V = V (VᵀAV) but for the last block applied: the
-    residual of a Ritz vector is R times its part there.
+    Each image is orthogonalised against all of V, so A V = V (VᵀAV) except for the last block applied: the
+    residual of a Ritz vector is R times its entries in that block.
     """
 
     def __init__(self, apply: Operator, size: int, count: int) -> None:
@@ -87,7 +87,7 @@ class _Subspace:
         self.rng = np.random.default_rng(0)
 
     def solve(self, tolerance: float, floor: float) -> tuple[Array, Array] | None:
-        """Expand and restart until nothing changes."""
+        """Expand and restart until the eigenvalues no longer change."""
         self._append_random(_BLOCK)
         found: Array | None = None  # converged values, to be confirmed
         for _ in range(_MAX_LOOKS):
@@ -113,14 +113,14 @@ class _Subspace:
                 self._restart(values, rotation, self.count + int(_KEEP * (self.limit - self.count)))
         else:
             warnings.warn(
-                f"The {self.count} leading of {len(self.V)} eigenpairs were found to {worst:.0e} only.",
+                f"The {self.count} leading of {len(self.V)} eigenpairs are only accurate to {worst:.0e}.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
         return leading, self.V[:, :known] @ rotation[:, : self.count]
 
     def _expand(self) -> None:
-        """Apply the operator to the pending block; what is new in the image is the next one."""
+        """Apply the operator to the pending block; the new directions of the image are the next block."""
         done = self.used - self.pending
         image = np.asfortranarray(self.apply(self.V[:, done : self.used]))
         inner = self._orthogonalize(image)
@@ -133,7 +133,7 @@ class _Subspace:
             self._append_random(width - self.pending)
 
     def _orthogonalize(self, columns: Array) -> Array:
-        """Take from columns, in place, their parts in the subspace, and return these."""
+        """Remove from the columns, in place, their components in the subspace, and return these."""
         basis = self.V[:, : self.used]
         inner = basis.T @ columns
         columns -= basis @ inner
@@ -199,15 +199,15 @@ def leading_by_filter(
 ) -> tuple[Array, Array]:
     """The same for a sparse symmetric matrix with eigenvalues in [0, 1], with a Chebyshev filter.
 
-    A product with the matrix is cheap beside the orthogonalisation of its result. So Lanczos runs on a
-    polynomial of the matrix that is small where nothing is wanted and grows fast beyond.
+    A product with the matrix is cheap compared with the orthogonalisation of its result. So Lanczos runs on a
+    polynomial of the matrix that is small on the unwanted part of the spectrum and grows fast beyond.
     """
     size = matrix.shape[0]
     count = min(count, size)
     if is_dense(size, count):
         with blas_for(size):
             return dense_eigenpairs(matrix.toarray(), count)
-    # Products with the matrix are faster if neighbours are near each other in memory.
+    # Products with the matrix are faster if neighbours are close in memory.
     order = reverse_cuthill_mckee(matrix, symmetric_mode=True)
     matrix = matrix[order][:, order]
     guesses = _edges(matrix, count)
@@ -218,7 +218,7 @@ def leading_by_filter(
         growth = np.cosh(degree * rate)
         shifted = sparse.csr_array((matrix - half * sparse.eye_array(size)) / half)
         apply = partial(_by_columns, partial(_chebyshev, shifted, degree, growth))
-        # The filter is 1 / growth at the edge: if a wanted value of it is not above, the edge was too high.
+        # The filter is 1 / growth at the edge: if a wanted value is not larger, the edge was too high.
         floor = -np.inf if edge == guesses[-1] else (1.0 + _NEARLY) / growth
         found = leading_by_lanczos(apply, size, count, tolerance, floor)
         if found is not None:
@@ -233,15 +233,15 @@ def leading_by_filter(
 
 
 def _edges(matrix: sparse.csr_array, count: int) -> list[float]:
-    """Guesses, descending, of where the wanted eigenvalues end, from the spectral density.
+    """Guesses, descending, of the smallest wanted eigenvalue, from the spectral density.
 
     The kernel polynomial method smears the density, so where eigenvalues are dense the first guess may be too
-    high. Below the last one there is nothing.
+    high. The last guess is below all wanted eigenvalues.
     """
     size = matrix.shape[0]
     centred = sparse.csr_array(2.0 * matrix - sparse.eye_array(size))
     probe = np.random.default_rng(0).choice([-1.0, 1.0], size=(size, _DENSITY_VECTORS))
-    # T_2j = 2 T_j² - 1 and T_2j+1 = 2 T_j T_j+1 - x: two moments for each product
+    # T_2j = 2 T_j² - 1 and T_2j+1 = 2 T_j T_j+1 - x: two moments per product
     half = _DENSITY_DEGREE // 2
     moments = np.empty(_DENSITY_DEGREE)
     before, now = probe, centred @ probe

@@ -1,8 +1,8 @@
-"""The geometry of the GLGP (Dunson, Wu and Wu): every point against landmarks, all of them or the near ones.
+"""The geometry of the GLGP (Dunson, Wu and Wu): every point joined to all landmarks or to the near ones.
 
 With k the SE kernel, q_j = Σ_i k(u_i, u_j) over the landmarks, W_ij = k_ij / (q_i q_j) and d_i = Σ_j W_ij,
 the eigenpairs are those of d^(-1/2) W d^(-1/2), mapped back by d^(-1/2). A point x has the row
-z_j(x) ∝ k(x, u_j) / q_j, which at a landmark is its own row of the random walk W / d. So φ(x) = z(x) B with
+z_j(x) ∝ k(x, u_j) / q_j, which at a landmark is its row of the random walk W / d. So φ(x) = z(x) B with
 B = eigenvectors / eigenvalues gives the eigenvectors at the landmarks and extends them to all other points
 (Nyström's formula).
 """
@@ -32,15 +32,16 @@ from .spectrum import Spectrum, fit_spectrum
 
 Matrix = Any  # (b, s): an array, or a sparse csr_array
 
-# The paper's grid where all pairs are joined, in units of their mean squared distance. Where only near pairs
-# are, that unit is small, as it is for FLGP, and the grid is FLGP's.
+# The paper's grid if all pairs are joined, in units of their mean squared distance. If only near pairs are
+# joined, that unit is small, as for FLGP, and the grid is that of FLGP.
 ALL_PAIRS_BANDWIDTHS = np.geomspace(0.001, 1.0, 20)
-# Rows against all landmarks at a time: entries of a block (64-bit: 32 MB).
+# Entries of one block of rows × landmarks (64-bit: 32 MB).
 _BLOCK_ENTRIES = 4_000_000
 # Dense `eigh` up to this many landmarks; Lanczos beyond.
 _DENSE_SIZE = 1500
 _TOLERANCE = 1e-8
-# Entries of the normalised matrix that do not count, and the share of others below which they are dropped.
+# Entries of the normalised matrix below this are negligible; they are dropped if the others are fewer than
+# this fraction.
 _NEGLIGIBLE, _SPARSE_SHARE = 1e-13, 0.3
 # The lift divides by the eigenvalue.
 _SMALLEST_EIGENVALUE = 1e-4
@@ -48,7 +49,7 @@ _SMALLEST_EIGENVALUE = 1e-4
 
 @dataclass(frozen=True)
 class LandmarkPlaces:
-    """Squared distances of points to the landmarks: to all, or (sparse) to the joined ones."""
+    """Squared distances of points to all landmarks, or (sparse) to those they are joined to."""
 
     pairs: Matrix
     nearest: IntArray  # (b,) landmarks
@@ -89,7 +90,7 @@ class LandmarkBasis:
         return self.spectrum.components[places.nearest]
 
     def rows(self, places: LandmarkPlaces) -> MatrixRows:
-        """Row-normalised cross kernel, divided by the landmarks' column sums."""
+        """Row-normalised cross kernel, divided by the column sums of the landmarks."""
         return MatrixRows(_walk(places.pairs, self.log_ratio, 4.0 * self.bandwidth**2))
 
     def at_nodes(self, weights: Array) -> Array:
@@ -134,8 +135,8 @@ class FittedLandmarks:
     """Every point joined to all landmarks, or (sparse) to those near it.
 
     Sparse: x and u_j are joined if either is among the r nearest of the other. `reach` (s,) is the squared
-    distance of each landmark's r-th neighbour, so the rows of the landmarks are symmetric, and the row of a
-    new point follows the same rule.
+    distance from each landmark to its r-th neighbour, so the rows of the landmarks are symmetric, and the row
+    of a new point follows the same rule.
     """
 
     anchors: Array  # (s, p) the landmarks
@@ -164,11 +165,11 @@ class FittedLandmarks:
         return LandmarkPlaces(pairs, index[:, 0], closeness_of(np.sqrt(sqdist[:, 0]) / self.radius))
 
     def fitted_places(self) -> Blocks[LandmarkPlaces] | None:
-        """Where the fitted rows are, made again block by block; None where they are in a file."""
+        """Places of the fitted rows, recomputed block by block; None if the rows are in a file."""
         return None if self.blocks is None else self.blocks.map(self.locate, keep=False)
 
     def distance(self, X: Array) -> Array:
-        """Distance to the nearest landmark over the largest one of fitted points, (b,)."""
+        """Distance to the nearest landmark, relative to the largest one of fitted points, (b,)."""
         return np.sqrt(self.search(X, 1)[1][:, 0]) / self.radius
 
     def coordinates(self, X: Array) -> Array:
@@ -176,12 +177,12 @@ class FittedLandmarks:
         return np.asarray(X, dtype=np.float64)
 
     def n_eigenpairs(self, n_labeled: int) -> int:
-        """What n_eigenpairs="auto" means here."""
+        """The value of n_eigenpairs="auto"."""
         return auto_eigenpairs(len(self.anchors), n_labeled)
 
     @property
     def bandwidths(self) -> Array | None:
-        """ε on the paper's grid; None where it is given."""
+        """ε on the paper's grid; None if ε is given."""
         if self.given_bandwidth is not None:
             return None
         grid = ALL_PAIRS_BANDWIDTHS if self.reach is None else BANDWIDTH_GRID
@@ -189,7 +190,7 @@ class FittedLandmarks:
 
     @property
     def typical_bandwidth(self) -> float:
-        """A bandwidth for whoever has no labels."""
+        """A bandwidth for use without labels."""
         return self.given_bandwidth or float(np.sqrt(self.mean_sqdist)) / 2
 
     def basis(
@@ -199,24 +200,24 @@ class FittedLandmarks:
         near: LandmarkBasis | None = None,
         rough: bool = False,
     ) -> LandmarkBasis:
-        """Eigenfunctions at one bandwidth. The landmarks alone decide, so `rough` changes nothing.
+        """Eigenfunctions at one bandwidth. They depend on the landmarks alone, so `rough` has no effect.
 
-        `near` is the basis at another bandwidth, in a search: this one is then found from it, and roughly.
+        `near` is the basis at another bandwidth, during a search: the solver starts from it and stops early.
         """
         epsilon = bandwidth or self.given_bandwidth
         assert epsilon is not None
         pairs, scale = self.among_landmarks, 4.0 * epsilon**2
         with blas_for(pairs.shape[0]):
             if sparse.issparse(pairs):
-                beside = None if near is None else near.spectrum
-                q, spectrum = _sparse_spectrum(pairs, scale, n_eigenpairs, beside)
+                start = None if near is None else near.spectrum
+                q, spectrum = _sparse_spectrum(pairs, scale, n_eigenpairs, start)
             else:
                 tolerance = _TOLERANCE if near is None else ROUGH
                 q, spectrum = _dense_spectrum(pairs, scale, n_eigenpairs, tolerance)
         return LandmarkBasis(epsilon, -np.log(q), spectrum)
 
     def frozen(self) -> Self:
-        """The same without what only the fit needs."""
+        """The geometry without what only the fit needs."""
         return replace(self, blocks=None, among_landmarks=None)
 
 
@@ -225,18 +226,18 @@ def join_to_landmarks(
 ) -> FittedLandmarks:
     """The graph of all rows (n, p) with the landmarks (s, p).
 
-    Rows against landmarks are n·s numbers: they are made block by block, whenever they are needed.
+    The distances of rows to landmarks are n·s numbers: they are computed block by block, on demand.
     """
     s = len(landmarks)
     search = NeighborSearch(landmarks)
     r = s if n_neighbors is None else min(int(n_neighbors), s)
-    # A rounding error must not break a tie one way here and the other way there.
+    # Rounding must not break a tie one way for a landmark and the other way for its neighbour.
     reach = None if n_neighbors is None else _kth_smallest(landmarks, landmarks, r) * (1 + 1e-9)
     among = joined_pairs(landmarks, landmarks, r, reach)
     mean_sqdist = float(among.sum()) / (among.nnz if sparse.issparse(among) else among.size)
     blocks = row_blocks(rows, max(64, _BLOCK_ENTRIES // s))
     farthest = blocks.reduce(lambda X: float(search(X, 1)[1].max()), max)
-    # Where every point is a landmark that is 0, but a step of the graph is not far from it either.
+    # If every point is a landmark this is 0, but points within a step of the graph are not far off either.
     step = float(search(landmarks, min(4, s))[1][:, -1].mean())
     return FittedLandmarks(
         anchors=landmarks,
@@ -260,20 +261,20 @@ def squared_distances(X: Array, Y: Array) -> Array:
     sqdist *= -2.0
     sqdist += x[:, None]
     sqdist += y
-    # What is left of a distance 0 is rounding, and the two points are the same.
+    # Distances below the rounding error are those of identical points.
     sqdist[sqdist < 1e-13 * (y.max(initial=0.0) + x.max(initial=0.0))] = 0.0
     return sqdist
 
 
 def joined_pairs(X: Array, landmarks: Array, r: int, reach: Array | None) -> Matrix:
-    """Squared distances to the landmarks (b, s): all, or sparse where the two are joined."""
+    """Squared distances to the landmarks (b, s): all, or (sparse) those of joined pairs."""
     if reach is None:
         return squared_distances(X, landmarks)
     parts = []
     for block in _tiles(X, len(landmarks)):
         sqdist = squared_distances(block, landmarks)
-        own = np.partition(sqdist, r - 1, axis=1)[:, r - 1]
-        row, column = np.nonzero(sqdist <= np.maximum(own[:, None], reach))
+        rth_nearest = np.partition(sqdist, r - 1, axis=1)[:, r - 1]
+        row, column = np.nonzero(sqdist <= np.maximum(rth_nearest[:, None], reach))
         parts.append(sparse.csr_array((sqdist[row, column], (row, column)), shape=sqdist.shape))
     return sparse.csr_array(sparse.vstack(parts)) if len(parts) > 1 else parts[0]
 
@@ -283,7 +284,7 @@ def _kth_smallest(X: Array, landmarks: Array, k: int) -> Array:
     parts = []
     for tile in _tiles(X, len(landmarks)):
         nearest = np.partition(squared_distances(tile, landmarks), k - 1)
-        parts.append(nearest[:, k - 1].copy())  # a view would keep all distances of the tile
+        parts.append(nearest[:, k - 1].copy())  # a view would keep the whole tile in memory
     return np.concatenate(parts)
 
 
@@ -293,7 +294,7 @@ def _tiles(X: Array, width: int) -> list[Array]:
 
 
 def _walk(pairs: Matrix, log_ratio: Array, scale: float) -> Matrix:
-    """Rows z (b, s) ∝ exp(-d²/scale)·ratio with rows that sum to 1, in the log domain: never 0/0."""
+    """Rows z (b, s) ∝ exp(-d²/scale)·ratio that sum to 1, in the log domain to avoid 0/0."""
     if not sparse.issparse(pairs):
         logit = pairs / -scale
         logit += log_ratio
@@ -312,7 +313,7 @@ def _walk(pairs: Matrix, log_ratio: Array, scale: float) -> Matrix:
 def _dense_spectrum(
     sqdist: Array, scale: float, n_eigenpairs: int, tolerance: float
 ) -> tuple[Array, Spectrum]:
-    """Column sums q and the leading eigenpairs of a graph in which every pair is joined."""
+    """Column sums q and the leading eigenpairs of a graph with all pairs joined."""
     W = np.exp(sqdist / -scale)
     q = W.sum(axis=1)
     W /= q[:, None]
@@ -334,7 +335,7 @@ def _leading_eigenpairs(matrix: Array, count: int, tolerance: float) -> tuple[Ar
         values, vectors = dense_eigenpairs(matrix, count)
     else:
         start = np.random.default_rng(0).standard_normal(size)
-        # A small bandwidth leaves few entries that count, and products with those few are much faster.
+        # A small bandwidth leaves few entries that matter, and products with those are much faster.
         counting = matrix > _NEGLIGIBLE
         few = counting.mean() < _SPARSE_SHARE
         try:
@@ -350,10 +351,10 @@ def _leading_eigenpairs(matrix: Array, count: int, tolerance: float) -> tuple[Ar
 def _sparse_spectrum(
     sqdist: sparse.csr_array, scale: float, n_eigenpairs: int, near: Spectrum | None
 ) -> tuple[Array, Spectrum]:
-    """The same where only near pairs are joined: the engine's solver, which knows connected parts.
+    """The same for a graph with near pairs joined, by `fit_spectrum`, which handles connected parts.
 
-    It is for eigenvalues in [0, 1], and those of a kernel that is cut off may be negative. So it gets the
-    walk that stays where it is every other time: eigenvalues (1 + λ) / 2, the same vectors.
+    That solver expects eigenvalues in [0, 1], but those of a truncated kernel may be negative. So it gets the
+    lazy walk, which stays in place half of the time: eigenvalues (1 + λ) / 2, the same vectors.
     """
     W = sqdist.copy()
     W.data = np.exp(sqdist.data / -scale)

@@ -1,7 +1,7 @@
 """A triangle mesh: the cotangent Laplacian of a surface.
 
-The Laplacian is our own code rather than `robust_laplacian`, since it takes thirty lines and no compiled
-dependency; a test compares the two.
+We compute the Laplacian ourselves rather than with `robust_laplacian`: it takes thirty lines and no compiled
+dependency. A test compares the two.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from .bases import (
 from .closest_point import TriangleSearch
 from .cotangent import mesh_eigenpairs, mesh_parts, stiffness_and_mass
 
-# Distance from the mesh that is always on it, in mean edge lengths.
+# Points within this distance, in mean edge lengths, always count as on the mesh.
 _THICKNESS = 0.01
-# Distance, in diagonals of the bounding box, beyond which a fitted row is surely a mistake.
+# Fitted rows beyond this distance, in diagonals of the bounding box, are an error.
 _FAR = 0.1
-# Relative distance from which on the closeness is 0, so that the place does not matter.
+# Relative distance beyond which the closeness is 0, so that the exact place does not matter.
 _NOWHERE = 40.0
-# What a mesh takes, for messages.
+# The accepted columns, for error messages.
 _TAKES = "3 columns (points) or 1 (vertex numbers)"
 
 
@@ -103,22 +103,22 @@ class Mesh:
 
 
 def _checked(vertices: Any, faces: Any) -> tuple[Array, IntArray]:
-    """Arrays that make a mesh, or a ValueError."""
+    """Vertices and faces as arrays; raises ValueError if they do not form a mesh."""
     vertices, faces = np.array(vertices, dtype=float), np.asarray(faces)
     if vertices.ndim != 2 or vertices.shape[1] != 3:
-        raise ValueError(f"vertices has shape {vertices.shape}. Give one row of 3 coordinates per vertex.")
+        raise ValueError(f"vertices has shape {vertices.shape}. It needs 3 coordinates per vertex, (V, 3).")
     if not np.isfinite(vertices).all():
         raise ValueError("vertices has NaN or infinite coordinates. Remove those vertices and their faces.")
     if faces.ndim != 2 or faces.shape[1] != 3 or len(faces) == 0:
         raise ValueError(
-            f"faces has shape {faces.shape}. Give at least one triangle, one row of 3 vertex numbers each."
+            f"faces has shape {faces.shape}. It needs 3 vertex numbers per triangle, (F, 3), and F ≥ 1."
         )
     if not np.array_equal(faces, faces.astype(np.int64)):
-        raise ValueError("faces has numbers that are not whole. Vertices are numbered 0, 1, 2, ...")
+        raise ValueError("faces has numbers that are not integers. Vertices are numbered 0, 1, 2, ...")
     faces = faces.astype(np.int64)
     if faces.min() < 0 or faces.max() >= len(vertices):
         raise ValueError(
-            f"faces has vertex numbers from {faces.min()} to {faces.max()}, and there are {len(vertices)} "
+            f"faces has vertex numbers from {faces.min()} to {faces.max()}, but there are {len(vertices)} "
             "vertices. Numbers start at 0: subtract 1 if yours start at 1."
         )
     repeated = (faces == faces[:, [1, 2, 0]]).any(axis=1)
@@ -141,7 +141,7 @@ def _checked(vertices: Any, faces: Any) -> tuple[Array, IntArray]:
 @stored("fitted mesh")
 @dataclass(frozen=True, eq=False)
 class FittedMesh(Known):
-    """A mesh that knows how far from it fitted rows are."""
+    """A mesh, and how far the fitted rows are from it."""
 
     vertices: Array  # (V, 3)
     faces: IntArray  # (F, 3)
@@ -161,7 +161,7 @@ class FittedMesh(Known):
         return NodePlaces(SparseRows(self.faces[face], weights), closeness_of(distance / self.radius))
 
     def distance(self, X: Array) -> Array:
-        """Distance (b,) from the mesh; the unit is the largest of fitted rows, or a hundredth of an edge."""
+        """Distance (b,) from the mesh, in units of the largest of fitted rows, or a hundredth of an edge."""
         if self.n_columns == 1:
             return np.zeros(len(X))
         return self.search(finite(X, 0))[2] / self.radius
@@ -173,7 +173,7 @@ class FittedMesh(Known):
         return np.asarray(X, dtype=float)
 
     def n_eigenpairs(self, n_labeled: int) -> int:
-        """A tenth of the labels, within 200 and 1000, and at most half of the vertices."""
+        """A tenth of the labels, between 200 and 1000, and at most half of the vertices."""
         return node_eigenpairs(n_labeled, len(self.vertices))
 
     def basis(

@@ -19,7 +19,7 @@ from .bases import Known, time_unit
 @stored("product of geometries")
 @dataclass(frozen=True, eq=False)
 class Product:
-    """Points with a place on each of several geometries, whose columns stand one after the other.
+    """Points with a place on each of several geometries, whose columns follow one another.
 
     Eigenvalues add and eigenfunctions multiply, so the heat kernel is the product of the factors' kernels.
     One diffusion time serves all factors: their units decide how they compare, such as a circle's period.
@@ -29,7 +29,7 @@ class Product:
     *args : Geometry
         Two or more, in the order of their columns.
     geometries : iterable of Geometry
-        The same as one argument.
+        The same, as one argument.
 
     Examples
     --------
@@ -42,10 +42,10 @@ class Product:
     def __init__(self, *args: Geometry, geometries: Iterable[Geometry] = ()) -> None:
         factors = (*args, *geometries)
         if len(factors) < 2:
-            raise ValueError(f"Product takes two or more geometries and got {len(factors)}.")
+            raise ValueError(f"Product takes two or more geometries, but got {len(factors)}.")
         for factor in factors:
             if not isinstance(factor, Geometry):
-                raise ValueError(f"Product takes geometries, and {factor!r} is none.")
+                raise ValueError(f"Product takes geometries, but got {factor!r}.")
         object.__setattr__(self, "geometries", factors)
 
     def __repr__(self) -> str:
@@ -59,13 +59,13 @@ class Product:
         """How many columns each factor takes; raises ValueError if that is not clear."""
         choices = [_choices(factor, n_columns) for factor in self.geometries]
         possible = [widths for widths in product(*choices) if sum(widths) <= n_columns]
-        # Those that take all columns come first; other columns may be for other terms.
+        # Prefer assignments that use all columns; other columns may belong to other terms.
         complete = [widths for widths in possible if sum(widths) == n_columns]
         found = complete or possible
         if len(found) != 1:
             problem = "more than one way to share" if found else "no way to share"
             raise ValueError(
-                f"There is {problem} {n_columns} columns among {self!r}. Say which columns the product takes "
+                f"There is {problem} {n_columns} columns among {self!r}. Select the columns of the product "
                 "with geometry_columns."
             )
         return found[0]
@@ -74,9 +74,9 @@ class Product:
         """Those of the factors."""
         widths = self.widths(n_columns)
         found = [
-            start + own
+            start + column
             for factor, start, width in zip(self.geometries, np.cumsum([0, *widths]), widths, strict=False)
-            for own in factor.identifiers(width)
+            for column in factor.identifiers(width)
         ]
         return tuple(int(column) for column in found)
 
@@ -84,7 +84,7 @@ class Product:
         """Fit each factor to its columns of rows (n, q)."""
         widths = self.widths(rows.shape[1])
         if sum(widths) != rows.shape[1]:
-            raise ValueError(f"{self!r} takes {sum(widths)} columns, and the rows have {rows.shape[1]}.")
+            raise ValueError(f"{self!r} takes {sum(widths)} columns, but the rows have {rows.shape[1]}.")
         factors = [
             factor.fit(select(rows, np.arange(columns.start, columns.stop)), rng)
             for factor, columns in zip(self.geometries, _slices(widths), strict=True)
@@ -93,7 +93,7 @@ class Product:
 
 
 def _choices(geometry: Geometry, n_columns: int) -> list[int]:
-    """Numbers of columns, up to a limit, that a geometry takes all of."""
+    """Numbers of columns up to `n_columns` for which a geometry takes all columns."""
     found = []
     for width in range(1, n_columns + 1):
         try:
@@ -116,7 +116,7 @@ class ProductPlaces:
 
     @property
     def closeness(self) -> Array:
-        """Product of the factors' (b,)."""
+        """Product of the closenesses of the factors (b,)."""
         return np.prod([places.closeness for places in self.factors], axis=0)
 
 
@@ -135,36 +135,36 @@ class FittedProduct(Known):
 
     def locate(self, X: Array) -> ProductPlaces:
         """Locate points on each factor."""
-        return ProductPlaces(tuple(factor.locate(own) for factor, own in self._split(X)))
+        return ProductPlaces(tuple(factor.locate(columns) for factor, columns in self._split(X)))
 
     def distance(self, X: Array) -> Array:
-        """The largest of the factors' distances (b,)."""
-        return np.max([factor.distance(own) for factor, own in self._split(X)], axis=0)
+        """The largest distance of the factors (b,)."""
+        return np.max([factor.distance(columns) for factor, columns in self._split(X)], axis=0)
 
     def coordinates(self, X: Array) -> Array | None:
-        """The coordinates of all factors side by side, if all have some."""
-        found = [factor.coordinates(own) for factor, own in self._split(X)]
-        known = [own for own in found if own is not None]
+        """The concatenated coordinates of all factors, if all have some."""
+        found = [factor.coordinates(columns) for factor, columns in self._split(X)]
+        known = [coordinates for coordinates in found if coordinates is not None]
         return np.column_stack(known) if len(known) == len(found) else None
 
     def basis(
         self, n_eigenpairs: int, bandwidth: float | None = None, near: object = None, rough: bool = False
     ) -> ProductBasis:
-        """The functions with the smallest sums of eigenvalues, of all products."""
+        """The products of eigenfunctions with the smallest sums of eigenvalues."""
         bases = tuple(_at_least(factor, n_eigenpairs) for factor in self.factors)
         chosen = smallest_sums([basis.eigenvalues for basis in bases], n_eigenpairs)
-        eigenvalues = sum(basis.eigenvalues[own] for basis, own in zip(bases, chosen.T, strict=True))
+        eigenvalues = sum(basis.eigenvalues[index] for basis, index in zip(bases, chosen.T, strict=True))
         return ProductBasis(np.asarray(eigenvalues), bases, chosen)
 
     def frozen(self) -> FittedProduct:
-        """The same with frozen factors."""
+        """The product with frozen factors."""
         return replace(self, factors=tuple(factor.frozen() for factor in self.factors))
 
 
 def _at_least(factor: FittedGeometry, count: int) -> Eigenbasis:
-    """A basis of `count` eigenpairs or more, also where they come in groups; fewer if there are no more.
+    """A basis of `count` eigenpairs or more, even if they come in groups; fewer only if no more exist.
 
-    A missing eigenvalue might be in one of the smallest sums.
+    A missing eigenvalue might belong to one of the smallest sums.
     """
     basis = factor.basis(count)
     if len(basis.eigenvalues) < count:
@@ -190,7 +190,7 @@ class ProductBasis:
 
     @property
     def n_parts(self) -> int:
-        """A part is one part of each factor."""
+        """Number of connected parts: products of one part of each factor."""
         return prod(factor.n_parts for factor in self.factors)
 
     @property
@@ -200,7 +200,7 @@ class ProductBasis:
 
     def part_of(self, places: ProductPlaces) -> IntArray:
         """The part that each place is on, (b,)."""
-        parts = [basis.part_of(own) for basis, own in zip(self.factors, places.factors, strict=True)]
+        parts = [basis.part_of(place) for basis, place in zip(self.factors, places.factors, strict=True)]
         return np.ravel_multi_index(parts, [factor.n_parts for factor in self.factors]).astype(np.int64)
 
     def rows(self, places: ProductPlaces) -> MatrixRows:
@@ -214,6 +214,6 @@ class ProductBasis:
     def features(self, places: ProductPlaces) -> Array:
         """φ (b, M)."""
         values = np.ones(1)
-        for basis, own, chosen in zip(self.factors, places.factors, self.chosen.T, strict=True):
-            values = values * basis.features(own)[:, chosen]
+        for basis, place, chosen in zip(self.factors, places.factors, self.chosen.T, strict=True):
+            values = values * basis.features(place)[:, chosen]
         return values

@@ -21,18 +21,18 @@ from .eigensolvers import FINE, ROUGH, leading_eigenpairs
 _SMALLEST_SIGMA = 1e-4
 # Entries of the normalised Gram matrix below this do not connect two anchors.
 _EDGE = 1e-13
-# Eigenvalues this near mix their vectors, by rounding over their difference.
+# Rounding mixes the vectors of eigenvalues closer than this.
 _NEARLY = 1e-6
-# Numbers of the lift (2 GB) that components alone may ask for.
+# Largest lift, in entries (2 GB), that the number of components alone may cause.
 _MOST_NUMBERS = 250_000_000
-# Components up to this size are solved sooner than a thread starts.
+# Components up to this size are solved faster than a thread starts.
 _TINY_COMPONENT = 300
-# A component's prior variance is a²·n/n_c. One with this many times the usual value holds so few
-# points that the value is an artefact; its features are scaled down to the limit.
+# The prior variance of a component is a²·n/n_c. A component with this many times the typical value holds so
+# few points that the value is an artefact; its features are scaled down to the limit.
 _MAX_RELATIVE_VARIANCE = 10.0
 
 
-# `leading_eigenpairs`, or another function with its arguments.
+# `leading_eigenpairs`, or another function with the same signature.
 Solver = Callable[[sparse.csr_array, int, Array, float], tuple[Array, Array]]
 
 
@@ -55,20 +55,20 @@ class Spectrum:
         return int(self.components.max()) + 1
 
     def of_anchors(self, anchors: slice) -> Spectrum:
-        """The part on one of several sets of anchors."""
+        """The spectrum restricted to one of several sets of anchors."""
         lift = self.lift[anchors]
-        own = lift.any(axis=0)
+        kept = lift.any(axis=0)
         return replace(
-            self, eigenvalues=self.eigenvalues[own], lift=lift[:, own], components=self.components[anchors]
+            self, eigenvalues=self.eigenvalues[kept], lift=lift[:, kept], components=self.components[anchors]
         )
 
 
 def mean_spectrum(parts: Sequence[Spectrum]) -> Spectrum:
-    """The features of several sets of anchors side by side: their kernel is the mean of the sets' kernels."""
+    """The concatenated features of several sets of anchors, whose kernel is the mean of the kernels."""
     sizes = [part.n_components for part in parts]
     starts = np.cumsum([0, *sizes[:-1]])
     components = np.concatenate([part.components + a for part, a in zip(parts, starts, strict=True)])
-    if min(sizes) == 1:  # that set holds all together
+    if min(sizes) == 1:  # one set is connected, so all are
         components = np.zeros_like(components)
     eigenvalues = np.concatenate([part.eigenvalues for part in parts])
     order = np.argsort(eigenvalues, kind="stable")
@@ -77,9 +77,9 @@ def mean_spectrum(parts: Sequence[Spectrum]) -> Spectrum:
 
 
 def link_parts(spectrum: Spectrum, nearest: IntArray) -> Spectrum:
-    """Parts of several sets are one where they are in the same place.
+    """Merge the connected parts of different sets that lie in the same place.
 
-    `nearest` (s, k) are the anchors of each of the k sets that are nearest to each anchor.
+    `nearest` (s, k) holds the nearest anchor in each of the k sets, for each anchor.
     """
     labels, count = spectrum.components[nearest], spectrum.n_components
     pairs = (labels[:, :1].repeat(labels.shape[1], axis=1).ravel(), labels.ravel())
@@ -99,14 +99,14 @@ def fit_spectrum(
 ) -> Spectrum:
     """The leading eigenpairs of the graph with Gram matrix ZᵀZ (s, s).
 
-    `near` is the spectrum of a similar graph, where several are compared: the eigenvectors start from it and
-    are found roughly only, which is far better than a comparison of evidences needs.
+    `near` is the spectrum of a similar graph, during a search: the solver starts from it and stops at a rough
+    tolerance, which is far more accurate than a comparison of evidences needs.
 
-    The graph is split into its connected components first: σ = 1 then comes out once for each, and no
-    eigenvector mixes two components. At least one eigenpair of each is kept.
+    The graph is first split into its connected components: each then has σ = 1 once, and no eigenvector mixes
+    two components. At least one eigenpair of each is kept.
     """
     mass = gram.sum(axis=1)  # Λ: the rows of Z sum to 1, so ZᵀZ 1 is the column sum of Z
-    # A sample of the rows may leave an anchor without any: it then has no features.
+    # A sample of the rows may miss an anchor, which then has no features.
     root = np.divide(1.0, np.sqrt(mass), out=np.zeros(len(mass)), where=mass > 0)
     normalized = sparse.csr_array(sparse.diags_array(root) @ gram @ sparse.diags_array(root))
     pattern = normalized.copy()
@@ -116,14 +116,14 @@ def fit_spectrum(
     seen = min(n_components, max(_MOST_NUMBERS // len(mass), 1))
     if seen < n_components and near is None:
         warnings.warn(
-            f"The graph falls into {n_components:,} parts, and there is memory for the {seen:,} largest: "
-            "elsewhere predictions are the prior mean. A wider bandwidth or more neighbours would hold it "
-            "together.",
+            f"The graph has {n_components:,} connected parts, but only the {seen:,} largest fit in memory: "
+            "elsewhere predictions are the prior mean. Use a wider bandwidth or more neighbours to connect "
+            "them.",
             UserWarning,
             stacklevel=2,
         )
     wanted = max(n_eigenpairs, seen)
-    of_each = wanted - seen + 1  # the others have one each at least
+    of_each = wanted - seen + 1  # the others have at least one each
 
     order = np.argsort(components, kind="stable")
     bounds = np.searchsorted(components[order], np.arange(n_components + 1))
@@ -137,7 +137,7 @@ def fit_spectrum(
         vectors = near.lift[members] * trivial[:, None]
         return *_solved(block, of_each, trivial, vectors, ROUGH), members
 
-    # Several components are fastest on one thread each, side by side unless they are tiny.
+    # Several components are fastest on one thread each, in parallel unless they are tiny.
     spans = list(pairwise(bounds.tolist()))
     if n_components > 1:
         side_by_side = None if np.diff(bounds).max() > _TINY_COMPONENT else 1
@@ -150,7 +150,7 @@ def fit_spectrum(
     owner = np.repeat(np.arange(n_components), [len(values) for values, _, _ in pieces])
     column = np.concatenate([np.arange(len(values)) for values, _, _ in pieces])
     sigma = np.sqrt(np.clip(squared, 0.0, 1.0))
-    # One eigenpair of each component first (of the largest ones), then the largest of all.
+    # First one eigenpair of each component (of the largest ones), then the largest overall.
     smallness = np.where(column > 0, 0.0, -np.bincount(components, weights=mass)[owner])
     rank = np.lexsort((owner, -sigma, smallness, column > 0))
     keep = rank[sigma[rank] > _SMALLEST_SIGMA][:wanted]
@@ -166,7 +166,7 @@ def fit_spectrum(
 
 
 def _trivial_vector(mass: Array) -> Array:
-    """The eigenvector with σ = 1 of a component: Λ^(1/2) 1, known without computing."""
+    """The eigenvector with σ = 1 of a component, Λ^(1/2) 1."""
     total = mass.sum()
     return np.sqrt(mass / total) if total > 0 else np.full(len(mass), 1.0)
 
@@ -186,14 +186,14 @@ def _solved(
     if start is None:
         start = trivial + np.random.default_rng(0).standard_normal(size) / np.sqrt(size)
     values, vectors = solver(block, wanted, start, tolerance)
-    # The top pair is known exactly. Where others are as near to 1, between parts that hardly hold together,
-    # the solver cannot tell them from it: they are looked for again, orthogonal to it.
+    # The top pair is known exactly. If other eigenvalues are as close to 1, because parts are barely
+    # connected, the solver cannot separate them: search for them again, orthogonal to the top vector.
     near_one = int(np.count_nonzero(values > 1.0 - _NEARLY))
     if near_one > 1:
         mixed = vectors[:, :near_one] - np.outer(trivial, trivial @ vectors[:, :near_one])
         basis = linalg.svd(mixed, full_matrices=False)[0][:, : near_one - 1]
-        own, rotation = linalg.eigh(basis.T @ (block @ basis))
-        values[1:near_one], vectors[:, 1:near_one] = own[::-1], basis @ rotation[:, ::-1]
+        projected, rotation = linalg.eigh(basis.T @ (block @ basis))
+        values[1:near_one], vectors[:, 1:near_one] = projected[::-1], basis @ rotation[:, ::-1]
     values[0], vectors[:, 0] = 1.0, trivial
     signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(values))])
     return values, vectors * np.where(signs == 0, 1.0, signs)

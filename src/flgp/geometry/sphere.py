@@ -14,7 +14,7 @@ from .bases import FunctionBasis, Known, PointPlaces, finite, no_columns, refuse
 
 # How far from 1 the length of a fitted row may be.
 _TOLERANCE = 1e-3
-# Points at a time, so that all functions of a block stay in the cache.
+# Points per block, so that all functions of a block stay in the cache.
 _POINTS = 1024
 
 
@@ -48,8 +48,8 @@ class Sphere:
             refuse(
                 fitted.distance(block) > 1.0,
                 start,
-                "Sphere takes unit vectors, and the length is not 1 in {rows}. Divide each row by its "
-                "length; for latitude and longitude, give those two columns only (geometry_columns).",
+                "Sphere takes unit vectors, but the length is not 1 in {rows}. Divide each row by its "
+                "length; for latitude and longitude, select only those two columns with geometry_columns.",
             )
 
         scan(rows, check, lambda first, second: None)
@@ -85,7 +85,7 @@ class FittedSphere(Known):
         return PointPlaces(self.directions(X), closeness_of(self.distance(X)))
 
     def distance(self, X: Array) -> Array:
-        """Difference (b,) of a row's length from 1, in units of the 0.001 that fitted rows may show."""
+        """Difference (b,) of the length of a row from 1, in units of the 0.001 allowed for fitted rows."""
         if self.n_columns == 2:
             return np.zeros(len(X))
         return np.abs(np.linalg.norm(np.asarray(X, dtype=float), axis=1) - 1.0) / _TOLERANCE
@@ -125,8 +125,8 @@ class SphericalHarmonics:
     def _of_block(self, points: Array) -> Array:
         """φ ((L+1)², b), by the recursion in ℓ of the normalised Legendre functions P̄_ℓm for all m at once.
 
-        The factor sin^m θ of P̄_ℓm goes with cos mφ and sin mφ instead: (x + iy)^m is a polynomial, and the
-        poles need no exception.
+        The factor sin^m θ of P̄_ℓm is moved to cos mφ and sin mφ: (x + iy)^m is a polynomial, and the poles
+        need no special case.
         """
         z = points[:, 2]
         size = len(z)

@@ -108,7 +108,10 @@ class ExpectationPropagation:
         )
         own = likelihood.tilted_parameter_gradient(self.obs, self.offset + mean, variance)
         gradient, posterior = solver.finish(marginals, tau, nu)
-        return Evaluation(log_evidence, gradient, np.array([np.sum(part) for part in own]), posterior, sites)
+        by_parameter = np.array([np.sum(part) for part in own])
+        # A cavity is the posterior without that label, so its normaliser is a left-out prediction.
+        left_out = tilted.log_normalizer
+        return Evaluation(log_evidence, gradient, by_parameter, posterior, sites, left_out)
 
     def _parallel(
         self, solver: SiteSolver, likelihood: Likelihood, sites: Array, tolerance: float

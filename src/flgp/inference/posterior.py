@@ -32,6 +32,7 @@ class Evaluation:
     gradient_parameters: Array  # (k,) in the logarithms of the likelihood's parameters
     posterior: Any  # WeightPosterior, or the softmax's own
     state: Array | None = None
+    log_left_out: Array | None = None  # (m,) log p(y_i | all other labels), where it is known
     gradient_local: Array = field(default_factory=lambda: np.empty(0))  # in the logarithms of a local term's
 
 

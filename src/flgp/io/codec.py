@@ -1,8 +1,8 @@
 """Objects to JSON and arrays, and back.
 
-Numbers, strings, None, lists are themselves. Everything else is a JSON object whose single key says what
-it is: {"array": 3}, {"tuple": [..]}, {"dict": {..}}, or the concept that an object stands for with its
-fields, such as {"manifold term": {..}}. Names of concepts last, whatever the classes behind them are called.
+Numbers, strings, None and lists are stored as they are. Everything else is a JSON object whose single key
+names its type: {"array": 3}, {"tuple": [..]}, {"dict": {..}}, or a concept with its fields, such as
+{"manifold term": {..}}. The names of concepts stay the same when classes are renamed.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _MAX_DEPTH = 60
 
 
 class Encoder:
-    """Turns objects into JSON; the arrays gather in `arrays`, shared ones once."""
+    """Turns objects into JSON; arrays are collected in `arrays`, shared ones only once."""
 
     def __init__(self) -> None:
         self.arrays: list[np.ndarray] = []
         self._position: dict[int, int] = {}
 
     def encode(self, value: Any) -> Any:
-        """JSON for a value, or ModelFileError for one that no file may hold."""
+        """JSON for a value; raises ModelFileError if it cannot be stored."""
         if value is None or type(value) in (bool, int, str):
             return value
         if type(value) is float:
@@ -74,7 +74,7 @@ class Encoder:
                 "shape": [*value.shape],
             }
         if id(value) not in self._position:
-            # `arrays` keeps the original alive, so that its id stays its own.
+            # `arrays` keeps the original alive, so that its id is not reused.
             self._position[id(value)] = self._add(value)
         return {"array": self._position[id(value)]}
 
@@ -85,7 +85,7 @@ class Encoder:
 
 
 class Decoder:
-    """Turns JSON and arrays into the objects; whatever else it meets raises some ordinary exception."""
+    """Turns JSON and arrays back into objects; anything unexpected raises an ordinary exception."""
 
     def __init__(self, arrays: list[np.ndarray]) -> None:
         self.arrays = arrays
@@ -126,7 +126,7 @@ class Decoder:
         return _rebuilt(_stored.CONCEPTS[kind], self.entries(content, depth))
 
     def entries(self, content: Any, depth: int = 0) -> dict[str, Any]:
-        """The values of a JSON object, by their names."""
+        """The values of a JSON object, by name."""
         return {str(name): self.decode(value, depth + 1) for name, value in content.items()}
 
     def _array(self, position: Any) -> np.ndarray:
@@ -142,7 +142,7 @@ class Decoder:
 
 
 def _sparse(parts: list[Any]) -> sparse.csr_array:
-    """A sparse matrix whose indices are checked before anything follows them."""
+    """A sparse matrix whose indices are checked before use."""
     data, indices, indptr, shape = parts
     matrix = sparse.csr_array((data, indices, indptr), shape=tuple(int(size) for size in shape))
     matrix.check_format(full_check=True)
@@ -155,9 +155,9 @@ def _concepts() -> dict[type, str]:
 
 
 def _rebuilt(kind: type, values: dict[str, Any]) -> Any:
-    """The object with these fields; those that newer versions added take their defaults.
+    """The object with these fields; fields added by newer versions take their defaults.
 
-    No constructor runs, only `__post_init__`, which checks the values and makes what is not stored.
+    No constructor runs, only `__post_init__`, which checks the values and rebuilds what is not stored.
     """
     known = {entry.name: entry for entry in fields(kind)}
     if unknown := set(values) - {entry.name for entry in _stored.stored_fields(kind)}:
@@ -171,7 +171,7 @@ def _rebuilt(kind: type, values: dict[str, Any]) -> Any:
         elif entry.default_factory is not MISSING:
             value = entry.default_factory()
         else:
-            raise ValueError(f"{kind.__name__} lacks its field {name!r}")
+            raise ValueError(f"{kind.__name__} lacks the field {name!r}")
         object.__setattr__(made, name, value)
     if hasattr(made, "__post_init__"):
         made.__post_init__()

@@ -1,6 +1,6 @@
 """The bytes of a model file: a sealed JSON header, then plain arrays one after the other.
 
-    8 bytes   magic (with the line ends that a text-mode transfer would break)
+    8 bytes   magic (with line endings that a text-mode transfer would corrupt)
     2 bytes   version of the format
     8 bytes   length of the header
     8 bytes   length of the arrays
@@ -8,7 +8,7 @@
     header    JSON; its "arrays" lists dtype, shape and order of each array
     arrays    little-endian, each starting at a multiple of 64 bytes from the first
 
-Offsets are not stored: they follow from the sizes, so no two arrays can overlap and nothing can hide between.
+Offsets are not stored: they follow from the sizes, so arrays cannot overlap or leave gaps.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _DTYPE = re.compile(r"\|b1|[|<][iu]1|<[iu][248]|<f[48]|<U[1-9]\d{0,5}")
 
 
 def plain_array(values: np.ndarray) -> np.ndarray:
-    """The array little-endian and contiguous, in Fortran's order if it had that."""
+    """The array in little-endian, contiguous form; Fortran order is kept."""
     little = values.astype(values.dtype.newbyteorder("<"), copy=False)
     if not _DTYPE.fullmatch(little.dtype.str):
         raise ModelFileError(f"An array of dtype {values.dtype} cannot be stored in a model file.")
@@ -50,7 +50,7 @@ def plain_array(values: np.ndarray) -> np.ndarray:
 
 
 def write(path: str | os.PathLike, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> None:
-    """Write header and arrays so that `path` holds either the whole new file or what it held before."""
+    """Write header and arrays atomically: `path` holds either the complete new file or the old one."""
     arrays = [plain_array(values) for values in arrays]
     table = [
         {"dtype": a.dtype.str, "shape": list(a.shape), "order": "C" if a.flags.c_contiguous else "F"}
@@ -58,7 +58,7 @@ def write(path: str | os.PathLike, header: dict[str, Any], arrays: Sequence[np.n
     ]
     text = json.dumps({**header, "arrays": table}, ensure_ascii=False, allow_nan=False).encode()
     if len(text) > _MAX_HEADER_BYTES:
-        raise ModelFileError(f"The header of this model has {len(text):,} bytes, more than a file may have.")
+        raise ModelFileError(f"The header of this model has {len(text):,} bytes, more than a file may hold.")
     fixed = _FIXED.pack(FORMAT_VERSION, len(text), sum(_padded(a.nbytes) for a in arrays))
     digest = hashlib.sha256(MAGIC + fixed)
     digest.update(text)
@@ -82,7 +82,7 @@ def write(path: str | os.PathLike, header: dict[str, Any], arrays: Sequence[np.n
 
 
 def read(path: str | os.PathLike, max_bytes: int) -> tuple[dict[str, Any], list[np.ndarray]]:
-    """Header and arrays of a file that is whole, unchanged and of a known format."""
+    """Header and arrays of a file, after a check of its format, length and checksum."""
     with open(path, "rb") as file:
         start = _read_start(file, path, max_bytes)
         payload = np.empty(start.payload_bytes, dtype=np.uint8)
@@ -96,7 +96,7 @@ def read(path: str | os.PathLike, max_bytes: int) -> tuple[dict[str, Any], list[
 
 
 def read_header(path: str | os.PathLike, max_bytes: int) -> dict[str, Any]:
-    """The header alone, its checksum not compared."""
+    """The header alone, without a check of the checksum."""
     with open(path, "rb") as file:
         return _parsed(_read_start(file, path, max_bytes).text, path)
 
@@ -104,18 +104,18 @@ def read_header(path: str | os.PathLike, max_bytes: int) -> dict[str, Any]:
 class _Start(NamedTuple):
     text: bytes  # the header, not parsed
     payload_bytes: int
-    digest: Any  # of all that was read so far
-    seal: bytes  # what the digest of the whole must be
+    digest: Any  # of everything read so far
+    seal: bytes  # the expected digest of the whole file
 
 
 def _read_start(file: Any, path: Any, max_bytes: int) -> _Start:
     status = os.fstat(file.fileno())
     if not stat.S_ISREG(status.st_mode):
-        raise ModelFileError(f"{path} is not a regular file. Give the path of a model file.")
+        raise ModelFileError(f"{path} is not a regular file. Pass the path of a model file.")
     size = status.st_size
     prefix = file.read(PREFIX_BYTES)
     if prefix[: len(MAGIC)] != MAGIC:
-        raise ModelFileError(f"{path} is not a model file of flgp. Write one with flgp.save(model, path).")
+        raise ModelFileError(f"{path} is not an flgp model file. Write one with flgp.save(model, path).")
     if len(prefix) < PREFIX_BYTES:
         raise ModelFileError(f"{path} ends too early: it has only {size} bytes. Copy the file again.")
     fixed = prefix[len(MAGIC) : len(MAGIC) + _FIXED.size]
@@ -128,7 +128,7 @@ def _read_start(file: Any, path: Any, max_bytes: int) -> _Start:
         raise _damaged(path)
     if version < FORMAT_VERSION:
         raise ModelFileError(
-            f"{path} has format {version}, from before the first release, and this flgp reads format "
+            f"{path} has format {version}, from before the first release, but this flgp reads format "
             f"{FORMAT_VERSION}. Fit the model again and save it."
         )
     if size > max_bytes:
@@ -159,7 +159,7 @@ def _parsed(text: bytes, path: Any) -> dict[str, Any]:
 
 
 def _split(payload: np.ndarray, header: dict[str, Any], path: Any) -> Any:
-    """Each array, copied to memory of its own: aligned as a fresh one, and freed with its last user."""
+    """Each array, copied to separate memory, so that it is aligned and can be freed alone."""
     position = 0
     for entry in header["arrays"]:
         dtype, shape, order = _checked_entry(entry, path)

@@ -1,4 +1,4 @@
-"""The one error of model files."""
+"""The error of model files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole models to files and back."""
+"""Save models to files and load them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from .codec import Decoder, Encoder
 from .errors import ModelFileError
 
 DEFAULT_MAX_BYTES = 16 * 2**30
-# Points whose predictions the file carries, and how closely they must come out again.
+# Number of points whose predictions are stored, and the tolerance when `load` repeats them.
 _WITNESSES, _TOLERANCE = 5, 1e-8
-# Larger labelled designs are left out, and with them the evidence at other hyperparameters.
+# Larger labelled designs are left out; the loaded model then has no evidence at other hyperparameters.
 _MAX_EVIDENCE_BYTES = 64 * 2**20
-# What files call the estimators, and what they call the parts that are not public attributes.
+# Names in files of the estimators, and of the attributes that are not public.
 ESTIMATORS: dict[str, type] = {
     "regressor": FLGPRegressor,
     "classifier": FLGPClassifier,
@@ -45,8 +45,8 @@ _SECTIONS = {
 def save(model: Any, path: str | os.PathLike) -> None:
     """Write a fitted model to one file: JSON and plain arrays, no pickle.
 
-    The file is written beside `path` and then moved there, so a crash leaves no half of it. It holds a
-    checksum, the versions it was written with, and a few predictions that `load` repeats.
+    The file is written under a temporary name and then renamed, so a crash never leaves half a file. It holds
+    a checksum, the versions it was written with, and a few predictions that `load` repeats.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ def save(model: Any, path: str | os.PathLike) -> None:
     Raises
     ------
     ModelFileError
-        For a model with parts that are not flgp's own, such as a likelihood of the user's. Use pickle or
-        joblib, which store a reference to its code, for these.
+        For a model with parts from outside flgp, such as a user-defined likelihood. For these use pickle or
+        joblib, which store a reference to the code.
 
     Examples
     --------
@@ -98,12 +98,12 @@ def save(model: Any, path: str | os.PathLike) -> None:
 
 
 def _is_learned(name: str) -> bool:
-    """Public learned attributes: their names are part of the interface, so that files may use them."""
+    """Whether it is a public learned attribute; these names are part of the interface and safe in files."""
     return name.endswith("_") and not name.startswith("_")
 
 
 def _unless_large(encoder: Encoder, value: Any) -> Any:
-    """Labelled data, which predictions can do without, if they are not large; otherwise None."""
+    """Labelled data, which predictions do not need, or None if they are large."""
     count = len(encoder.arrays)
     encoded = encoder.encode(value)
     if sum(values.nbytes for values in encoder.arrays[count:]) <= _MAX_EVIDENCE_BYTES:
@@ -128,8 +128,8 @@ def load(path: str | os.PathLike, *, max_bytes: int = DEFAULT_MAX_BYTES) -> Any:
     Raises
     ------
     ModelFileError
-        For a file that is damaged, cut off, too large, not a model, of a newer format, with a class that
-        this version does not know, or that does not repeat its own predictions.
+        For a file that is damaged, truncated, too large, not a model or of a newer format, that holds a class
+        unknown to this version, or that does not reproduce the stored predictions.
     OSError
         If there is no such file or it cannot be read.
 
@@ -149,12 +149,12 @@ def load(path: str | os.PathLike, *, max_bytes: int = DEFAULT_MAX_BYTES) -> Any:
             return _model(header, Decoder(arrays), path)
     except ModelFileError:
         raise
-    except Exception as error:  # whatever a file can provoke is the file's fault
+    except Exception as error:  # any error while decoding means that the file is bad
         raise _unreadable(path, header, error) from error
 
 
 def describe(path: str | os.PathLike, *, max_bytes: int = DEFAULT_MAX_BYTES) -> dict[str, Any]:
-    """What a model file says about itself: class, parameters, versions, sizes.
+    """Describe a model file without loading it: class, parameters, versions, sizes.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def _model(header: dict[str, Any], decoder: Decoder, path: Any) -> Any:
         estimator._labels_ = decoder.decode(header["labels"])
     check_is_fitted(estimator)
     if estimator._examples_.shape[1:] != (estimator.n_features_in_,) or estimator.eigenvalues_.ndim != 1:
-        raise ValueError("the examples and n_features_in_ do not belong together")
+        raise ValueError("the stored examples do not match n_features_in_")
     _check_witness(estimator, decoder.decode(header["witness"]), path)
     if header["table"] is None:
         return estimator
@@ -203,12 +203,12 @@ def _model(header: dict[str, Any], decoder: Decoder, path: Any) -> Any:
 
     table = decoder.decode(header["table"])
     if not isinstance(table, Schema) or len(table.feature_names) != estimator.n_features_in_:
-        raise ValueError("the columns of the table do not belong to the model")
+        raise ValueError("the columns of the table do not match the model")
     return TableModel(estimator, table)
 
 
 def _predictions(estimator: Any, points: Array) -> list[Array]:
-    """What a model says about points, in numbers, whatever its kind."""
+    """Predictions of any kind of model at points, as arrays."""
     estimator = copy.copy(estimator)
     vars(estimator).pop("feature_names_in_", None)  # the points have none
     if hasattr(estimator, "transform"):
@@ -226,7 +226,7 @@ def _check_witness(estimator: Any, witness: Any, path: Any) -> None:
         scale = float(np.abs(old).max(initial=0.0))
         if old.shape != new.shape or not np.allclose(new, old, rtol=_TOLERANCE, atol=_TOLERANCE * scale):
             raise ModelFileError(
-                f"The model in {path} does not repeat the predictions that it was saved with. Load it "
+                f"The model in {path} does not reproduce the predictions stored with it. Load it "
                 "with the version of flgp that wrote it (see flgp.io.describe), or fit it again."
             )
 

@@ -32,7 +32,7 @@ __all__ = [
     "get_likelihood",
 ]
 
-# What a latent function's labels may follow: one latent value for each, or one for each class.
+# The distributions of labels: one latent value per label, or one per class.
 AnyLikelihood = Likelihood | Categorical
 
 _BY_NAME: dict[str, Callable[[], Likelihood]] = {
@@ -72,6 +72,6 @@ def get_likelihood(likelihood: str | Likelihood) -> Likelihood:
     if isinstance(likelihood, str) and likelihood in _BY_NAME:
         return _BY_NAME[likelihood]()
     raise ValueError(
-        f"Unknown likelihood {likelihood!r}: give an instance of flgp.likelihoods.Likelihood or one of "
+        f"Unknown likelihood {likelihood!r}: pass an instance of flgp.likelihoods.Likelihood or one of "
         f"{', '.join(repr(name) for name in _BY_NAME)}."
     )

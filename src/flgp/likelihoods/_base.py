@@ -1,4 +1,4 @@
-"""What every likelihood p(y | f) offers to the inference engine."""
+"""The interface of a likelihood p(y | f)."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ __all__ = [
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 
-# Step, on the log scale, of the central differences in a likelihood's own parameters.
+# Step, on the log scale, of the central differences in the likelihood parameters.
 _PARAMETER_STEP = 1e-5
 
 
 class Derivatives(NamedTuple):
-    """Derivatives of log p(y | f) in f, each of f's shape."""
+    """Derivatives of log p(y | f) in f, each of the shape of f."""
 
     gradient: Array  # ∂ log p / ∂f
     curvature: Array  # W = -∂² log p / ∂f²
@@ -40,7 +40,7 @@ class Derivatives(NamedTuple):
 
 
 class ParameterDerivatives(NamedTuple):
-    """Derivatives in the logarithm of one likelihood parameter, each of f's shape."""
+    """Derivatives in the logarithm of one likelihood parameter, each of the shape of f."""
 
     log_density: Array
     gradient: Array
@@ -51,11 +51,11 @@ class Likelihood(ABC):
     """A distribution of y given the latent f, one row at a time.
 
     Subclasses are frozen dataclasses. Their fields named in `parameter_names` are positive; those that are
-    None (`free_parameters`) are learned together with the kernel's hyperparameters. Only `log_density`,
-    `conditional_mean` and `conditional_variance` must be written; everything else has a default.
+    None (`free_parameters`) are learned together with the kernel hyperparameters. Only `log_density`,
+    `conditional_mean` and `conditional_variance` are required; everything else has a default.
 
-    Everywhere f has shape (m,) or (k, m), the rows of `obs` along its last axis, and `obs.weight` is left
-    to the engine, except in the two methods named `tilted...`, whose density is p(y | f)^weight.
+    Everywhere f has shape (m,) or (k, m), with the rows of `obs` along its last axis. The inference applies
+    `obs.weight`, except in the two methods named `tilted...`, whose density is p(y | f)^weight.
 
     Examples
     --------
@@ -69,9 +69,9 @@ class Likelihood(ABC):
 
     name: ClassVar[str]
     parameter_names: ClassVar[tuple[str, ...]] = ()
-    uses: ClassVar[tuple[str, ...]] = ()  # which of exposure, trials and noise_scale it takes account of
+    uses: ClassVar[tuple[str, ...]] = ()  # which of exposure, trials and noise_scale it uses
     log_concave: ClassVar[bool] = True
-    discrete: ClassVar[bool] = False  # y takes whole numbers from 0
+    discrete: ClassVar[bool] = False  # y is a whole number ≥ 0
 
     def __post_init__(self) -> None:
         for name in self.parameter_names:
@@ -101,16 +101,16 @@ class Likelihood(ABC):
         return Derivatives(gradient, -second, third)
 
     def expected_curvature(self, obs: Observations, f: Array) -> Array:
-        """What the Newton iteration uses for W: never negative, so that its matrix stays positive definite.
+        """W as the Newton iteration uses it: never negative, so that the matrix stays positive definite.
 
-        The curvature itself where the density is log-concave. One that is not should give its Fisher
-        information E[W | f]: a step then still ascends, and it stops at the same modes, because these are
-        decided by the gradient alone.
+        This is the curvature itself where the density is log-concave. Other likelihoods should return the
+        Fisher information E[W | f]: steps still ascend, and the modes are the same, because they depend on
+        the gradient alone.
         """
         return np.maximum(self.derivatives(obs, f).curvature, 0.0)
 
     def likeliest(self, obs: Observations) -> Array | None:
-        """The f with the largest p(y | f) of each row, if known: where `tilted` looks for a second mode.
+        """The f with the largest p(y | f) for each row, if known; `tilted` looks there for a second mode.
 
         Needed only by likelihoods that are not log-concave.
         """
@@ -134,7 +134,7 @@ class Likelihood(ABC):
         return result
 
     def tilted(self, obs: Observations, mean: Array, variance: Array) -> Tilted:
-        """The log of Z = ∫ N(f; mean, variance) p(y | f)^weight df and its derivatives in the mean.
+        """Log Z and its derivatives in the mean, for Z = ∫ N(f; mean, variance) p(y | f)^weight df.
 
         With unit weights log Z is also the log predictive density of y.
         """
@@ -168,47 +168,47 @@ class Likelihood(ABC):
 
     def cdf(self, y: Array, f: Array) -> Array:
         """P(Y ≤ y | f) for one trial and unit exposure; `predict_interval` needs it."""
-        raise NotImplementedError(f"{type(self).__name__} does not give P(Y ≤ y | f): define `cdf`.")
+        raise NotImplementedError(f"{type(self).__name__} has no P(Y ≤ y | f): define `cdf`.")
 
     def sample(self, f: Array, rng: np.random.Generator) -> Array:
-        """Draws of y given f (one trial, unit exposure), of f's shape."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how to draw y: define `sample`.")
+        """Draws of y given f (one trial, unit exposure), of the shape of f."""
+        raise NotImplementedError(f"{type(self).__name__} cannot draw y: define `sample`.")
 
     def of_size(self, size: Array) -> Likelihood:
-        """The distribution of y, for prediction, at this exposure or number of trials: whichever it uses.
+        """The predictive distribution of y at this exposure or number of trials, whichever applies.
 
         Parameters
         ----------
         size : array that is broadcast against f
         """
         raise NotImplementedError(
-            f"{type(self).__name__} predicts for one trial and unit exposure only: define `of_size`."
+            f"{type(self).__name__} only predicts for one trial and unit exposure: define `of_size`."
         )
 
     def validate(self, obs: Observations) -> None:
-        """Raise a ValueError that names the offending rows if y cannot come from this likelihood."""
-        missing = "Write NaN in y for rows without a label, or drop them."
+        """Raise a ValueError that names the rows where y is impossible under this likelihood."""
+        missing = "Use NaN in y for rows without a label, or drop them."
         refuse(~np.isfinite(obs.y), obs, "Labels must be finite", missing)
-        refuse(np.abs(obs.y) > LARGEST, obs, f"Labels must not be beyond {LARGEST}", "Change units.")
+        refuse(np.abs(obs.y) > LARGEST, obs, f"Labels must be at most {LARGEST} in size", "Change the units.")
         self.validate_known(obs, missing)
 
     def validate_known(self, obs: Observations, remedy: str) -> None:
-        """The same for all but y, which prediction does not have."""
+        """The same checks without y, for prediction."""
         for name, argument in ARGUMENTS.items():
             value = getattr(obs, name)
             bad = ~(np.isfinite(value) & (value > 0))
             refuse(bad, obs, f"{argument} must be positive and finite", remedy)
             bad = (value < SMALLEST) | (value > LARGEST)
-            refuse(bad, obs, f"{argument} must be between {SMALLEST} and {LARGEST}", "Change units.")
+            refuse(bad, obs, f"{argument} must be between {SMALLEST} and {LARGEST}", "Change the units.")
             if name != "weight" and name not in self.uses and np.any(value != 1):
-                raise ValueError(f"The {self.name} likelihood has no use for {argument}: leave it out.")
+                raise ValueError(f"The {self.name} likelihood does not use {argument}: leave it out.")
 
     def absorb_weights(self, obs: Observations) -> Observations:
-        """Rewrite `obs` where a weight has a better reading than a power of the density."""
+        """Rewrite `obs` where a weight means something better than a power of the density."""
         return obs
 
     def initial_mean(self, obs: Observations) -> float:
-        """The constant f that suits the data best: where f goes far from all labels."""
+        """The constant f that fits the data best; f returns to it far from all labels."""
         return 0.0
 
     def latent_scale(self, obs: Observations) -> float:
@@ -225,7 +225,7 @@ class Likelihood(ABC):
 
     @property
     def free_parameters(self) -> tuple[str, ...]:
-        """Names of the parameters that have no value yet and are to be learned."""
+        """Names of the parameters without a value, which are learned."""
         return tuple(name for name in self.parameter_names if getattr(self, name) is None)
 
     def with_parameters(self, **values: float) -> Self:
@@ -233,10 +233,10 @@ class Likelihood(ABC):
         return replace(self, **values)  # type: ignore[type-var]  # every subclass is a dataclass
 
     def _parameter(self, name: str) -> float:
-        """The value of a parameter, which must be set by now."""
+        """The value of a parameter that must already be set."""
         value = getattr(self, name)
         if value is None:
-            raise ValueError(f"{type(self).__name__} needs a value of {name}: use `with_parameters`.")
+            raise ValueError(f"{type(self).__name__} needs a value for {name}: use `with_parameters`.")
         return float(value)
 
     @staticmethod

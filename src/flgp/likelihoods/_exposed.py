@@ -1,4 +1,4 @@
-"""Likelihoods with a log link at other exposures than 1."""
+"""Likelihoods with a log link at exposures other than 1."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Exposed(Likelihood):
     log_exposure: Array
 
     @property
-    def discrete(self) -> bool:  # type: ignore[override]  # the base's
+    def discrete(self) -> bool:  # type: ignore[override]  # taken from the base
         """Whether y takes whole numbers."""
         return self.base.discrete
 
     def log_density(self, obs: Observations, f: Array) -> Array:
-        """Of rows whose own exposures come on top."""
+        """Log-density; the exposures in `obs` multiply this one."""
         return self.base.log_density(obs, f + self.log_exposure)
 
     def conditional_mean(self, f: Array) -> Array:

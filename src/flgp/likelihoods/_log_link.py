@@ -11,22 +11,22 @@ from ._base import Likelihood, Observations
 from ._exposed import Exposed
 from ._moments import weighted_mean
 
-# exp beyond this is cut off: e^600 ≈ 4e260 leaves room for the products that follow.
+# Exponents are clipped to ± this value: e^600 ≈ 4e260 leaves room for the products that follow.
 MAX_EXPONENT = 600.0
 
 
 def safe_exp(x: Array) -> Array:
-    """exp(x) with x cut off at ±MAX_EXPONENT, so that it neither overflows nor is 0."""
+    """exp(x) with x clipped to ±MAX_EXPONENT, so that it neither overflows nor underflows to 0."""
     return np.exp(np.clip(x, -MAX_EXPONENT, MAX_EXPONENT))
 
 
 def safe_expm1(x: Array) -> Array:
-    """exp(x) - 1, cut off in the same way."""
+    """exp(x) - 1, clipped in the same way."""
     return np.expm1(np.clip(x, -MAX_EXPONENT, MAX_EXPONENT))
 
 
 class LogLink(Likelihood):
-    """What the log link settles; a subclass has Var[y | f] = Σ_p coefficient_p · exp(p f), p = 1, 2."""
+    """Base of the log-link likelihoods, where Var[y | f] = Σ_p coefficient_p · exp(p f), p = 1, 2."""
 
     uses = ("exposure",)
 
@@ -59,22 +59,22 @@ class LogLink(Likelihood):
         return Exposed(self, np.log(size))
 
     def initial_mean(self, obs: Observations) -> float:
-        """log(Σ w y / Σ w exposure); counts that are all 0 are read as one half in all."""
+        """log(Σ w y / Σ w exposure); if all counts are 0, their sum is taken as one half."""
         total, share = float(obs.weight @ obs.y), obs.weight / np.mean(obs.weight)
         if total == 0:
             return float(np.log(0.5 / (share @ obs.exposure)))
         return float(np.log(total) - np.log(obs.weight @ obs.exposure))
 
     def latent_scale(self, obs: Observations) -> float:
-        """Square root of log(1 + excess relative variance), kept between 0.3 and 3."""
+        """Square root of log(1 + excess relative variance), clipped to between 0.3 and 3."""
         return float(np.clip(np.sqrt(np.log1p(self._excess(obs))), 0.3, 3.0))
 
     def _excess(self, obs: Observations) -> float:
-        """Variance of y beyond that of a Poisson count, relative to the squared mean; 0 if there is none."""
+        """Variance of y beyond that of a Poisson count, relative to the squared mean; at least 0."""
         expected = np.exp(self.initial_mean(obs)) * obs.exposure
         surplus = weighted_mean((obs.y - expected) ** 2 - self._noise(expected), obs.weight)
         return max(surplus / weighted_mean(expected**2, obs.weight), 0.0)
 
     def _noise(self, expected: Array) -> Array:
-        """The variance that y has at least, whatever its parameters."""
+        """A lower bound on the variance of y, whatever the parameters."""
         return expected

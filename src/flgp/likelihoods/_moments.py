@@ -21,9 +21,9 @@ def weighted_median(values: Array, weight: Array) -> float:
 
 
 def positive_spread(spread: float, center: float) -> float:
-    """A spread that is not 0: of constant (or single) labels it says |center|, or 1 if that is 0 too.
+    """A positive spread: for constant (or single) labels |center|, or 1 if that is 0 too.
 
-    Its square must not be 0 either.
+    Its square is positive as well.
     """
     if spread > 1e-10 * abs(center):
         return max(spread, SMALLEST)

@@ -10,13 +10,13 @@ import numpy as np
 from .._typing import Array, BoolArray, IntArray
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
-# What gives the last two coefficients (degrees 14 and 15) of the Legendre expansion of a function on [-1, 1].
+# Weights of the last two coefficients (degrees 14 and 15) of the Legendre expansion of a function on [-1, 1].
 # Gauss-Legendre sums are exact up to degree 31: where these two are small, the error of the sum is tiny.
 _LAST = np.arange(14, 16)
 _COEFFICIENTS = (_LAST + 0.5)[:, None] * _WEIGHTS * np.polynomial.legendre.legvander(_NODES, 15).T[_LAST]
-# A panel is accepted when they come to less than this part of the whole.
+# A panel is accepted when they are below this fraction of the integral.
 _TOLERANCE = 1e-9
-# No density needs this many panels; noise would take any number.
+# Limit on the number of panels: no density needs so many, but noise would.
 _MOST_PANELS = 256
 
 
@@ -40,7 +40,7 @@ class Panels(NamedTuple):
 
     @property
     def integral(self) -> Array:
-        """Of each panel, (P,)."""
+        """Integral over each panel, (P,)."""
         return 0.5 * self.width * (_WEIGHTS @ self.density)
 
     def take(self, which: BoolArray) -> Panels:
@@ -58,9 +58,9 @@ def adaptive_panels(density: Callable[[IntArray, Array], Array], edges: Array, r
 
     Parameters
     ----------
-    density : of the rows (P,) at x (k, P)
+    density : function of the rows (P,) and x (k, P)
     edges : (k + 1, m) edges of the first panels of each row, ascending
-    rounding : (m,) relative error of the density, which no halving removes
+    rounding : (m,) relative error of the density, which halving cannot reduce
     """
     n_rows = edges.shape[1]
 

@@ -31,7 +31,7 @@ def probit_derivatives(sign: Array, f: Array) -> Derivatives:
 
 
 def probit_tilted(sign: Array, mean: Array, variance: Array) -> Tilted:
-    """Give log Z, ∂ log Z/∂μ, -∂² log Z/∂μ² for Z = ∫ Φ(sign · f) N(f; μ, v) df = Φ(sign · μ/√(1 + v))."""
+    """Return log Z, ∂ log Z/∂μ, -∂² log Z/∂μ² for Z = ∫ Φ(sign · f) N(f; μ, v) df = Φ(sign · μ/√(1 + v))."""
     width = np.sqrt(1.0 + np.asarray(variance, dtype=float))
     z = sign * mean / width
     ratio, excess = normal_hazard(z)

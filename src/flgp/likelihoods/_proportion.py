@@ -11,7 +11,7 @@ from .logistic import logistic_gaussian_integral
 
 
 class Proportion(Likelihood):
-    """What does not depend on the number of trials; the link is the logit unless overridden."""
+    """Everything that does not depend on the number of trials; the link is the logit unless overridden."""
 
     discrete = True
 
@@ -41,7 +41,7 @@ class Proportion(Likelihood):
         return (rng.random(f.shape) < self.conditional_mean(f)).astype(float)
 
     def initial_mean(self, obs: Observations) -> float:
-        """Link of the overall rate, which is kept half a trial away from 0 and from 1."""
+        """Link of the overall rate, kept half a trial away from 0 and 1."""
         trials = float(obs.weight @ obs.trials)
         rate = float(obs.weight @ obs.y) / trials
         margin = 0.5 / (1.0 + trials / float(np.mean(obs.weight)))

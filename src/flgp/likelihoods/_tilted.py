@@ -1,8 +1,9 @@
 """Moments of the tilted density N(f; mean, variance) · p(y | f)^weight by adaptive quadrature, row by row.
 
-Everything is done in x = (f - mean) / sd, so that a variance of 0 is no special case. The density may be
-far from Gaussian: a count of 0 under a wide Gaussian is a plain that ends in a cliff, an outlier two hills.
-So the interval around the mode is halved until it is smooth enough for Gauss-Legendre, all rows at once.
+Everything is done in x = (f - mean) / sd, so that a variance of 0 needs no special case. The density may be
+far from Gaussian: for a count of 0 under a wide Gaussian it is a plateau with a steep edge, for an outlier it
+has two peaks. So panels around the mode are halved until the density is smooth enough for Gauss-Legendre on
+each of them, for all rows at once.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ from .observations import Observations
 if TYPE_CHECKING:
     from ._base import Likelihood
 
-# A side ends where the density has fallen by exp(-_DROP): what is cut off is below 1e-13 of the whole.
+# Integration stops where the density has fallen by exp(-_DROP): the tail is below 1e-13 of the integral.
 _DROP = 32.0
 _HIGHEST = 600.0
 # The quadratic prior term alone makes the density fall that far within this many units of x.
 _FARTHEST = np.sqrt(2.0 * _DROP)
 _NARROWEST = 1e-13
 _MODE_STEPS = 200
-# Rows taken at once: what they need fits a processor's cache, and memory stays bounded.
+# Rows per batch: their temporaries fit in the cache, and memory stays bounded.
 _BLOCK = 1024
 _REACH_STEPS = 12
-# Without log-concavity a side is not known to fall steadily: first panels that grow away from the modes.
+# Without log-concavity the density may not fall steadily: the first panels grow away from the modes.
 _EVERY_SCALE = 6.0 ** np.arange(-5.0, 1.0)
 
 
@@ -42,13 +43,13 @@ class Tilted(NamedTuple):
 
 
 class _Rule(NamedTuple):
-    """A quadrature of the tilted density: its nodes, each with its row and probability, (k, P)."""
+    """A quadrature of the tilted density: nodes with their rows and probabilities, (k, P)."""
 
-    obs: Observations  # of every panel's row, (P,)
+    obs: Observations  # of the row of each panel, (P,)
     row: IntArray  # (P,)
     x: Array
     f: Array
-    probability: Array  # summing to 1 over each row's nodes
+    probability: Array  # sums to 1 over the nodes of a row
     log_normalizer: Array  # (m,)
 
     def expectation(self, values: Array) -> Array:
@@ -57,7 +58,7 @@ class _Rule(NamedTuple):
 
 
 def tilted_moments(likelihood: Likelihood, obs: Observations, mean: Array, variance: Array) -> Tilted:
-    """The log of Z and its derivatives in the mean, to about 1e-9, of every row."""
+    """Log Z and its derivatives in the mean for every row, to about 1e-9."""
     blocks = [_moments(likelihood, *block) for block in _blocks(obs, mean, variance)]
     return Tilted(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
 
@@ -88,8 +89,8 @@ def _moments(likelihood: Likelihood, obs: Observations, mean: Array, variance: A
     """As `tilted_moments`, for one block of rows.
 
     Two forms of the derivatives are exact: by the moments of f, (E[f] - mean)/v and (1 - Var[f]/v)/v, and by
-    those of the slope g, E[g] and E[W] - Var[g]. The first loses its digits where the data say little
-    about f, the second where they say much; each row takes the one that is safe.
+    those of the slope g, E[g] and E[W] - Var[g]. The first loses digits where the data say little about f,
+    the second where they say much; each row uses the accurate one.
     """
     rule = _quadrature(likelihood, obs, mean, variance)
     derivatives = likelihood.derivatives(rule.obs, rule.f)
@@ -128,7 +129,7 @@ def _quadrature(likelihood: Likelihood, obs: Observations, mean: Array, variance
 
     def density(row: IntArray, x: Array) -> Array:
         log_density = likelihood.log_density(obs.take(row), mean[row] + sd[row] * x)
-        # Positive only where rounding hid the mode (an enormous weight or variance): it must not overflow.
+        # Positive only where rounding hides the mode (a huge weight or variance): it must not overflow.
         return np.exp(np.minimum(obs.weight[row] * log_density - 0.5 * x**2 - top[row], _HIGHEST))
 
     rounding = _rounding(log_joint, mode, np.diff(edges, axis=0).min(axis=0))
@@ -140,7 +141,7 @@ def _quadrature(likelihood: Likelihood, obs: Observations, mean: Array, variance
 
 
 def _concave_edges(log_joint: Callable[[Array], Array], mode: Array) -> Array:
-    """Edges of the first panels, (k, m): from the mode to where the density has vanished on either side."""
+    """Edges of the first panels, (k, m): from the mode to where the density vanishes on either side."""
     left, right = (_reach(log_joint, mode, side) for side in (-1.0, 1.0))
     return np.stack([mode - left, mode - 0.2 * left, mode, mode + 0.2 * right, mode + right])
 
@@ -174,7 +175,7 @@ def _mode(likelihood: Likelihood, obs: Observations, mean: Array, sd: Array, sta
     side = np.sign(slope)
     step = np.minimum(np.abs(slope), 1.0)
     near, far = start, start + side * step
-    for _ in range(_MODE_STEPS):  # until the slope at the far end points back
+    for _ in range(_MODE_STEPS):  # until the slope at the far end points back to the start
         uphill = side * slope_and_steepness(far)[0] > 0
         if not uphill.any():
             break
@@ -200,7 +201,7 @@ def _mode(likelihood: Likelihood, obs: Observations, mean: Array, sd: Array, sta
 
 
 def _reach(log_joint: Callable[[Array], Array], mode: Array, side: float) -> Array:
-    """How far from the mode the density has fallen by exp(-_DROP), by bisection on a log scale."""
+    """Distance from the mode at which the density has fallen by exp(-_DROP), by bisection on a log scale."""
     peak = log_joint(mode)
     low, high = np.full_like(mode, np.log(_NARROWEST)), np.full_like(mode, np.log(_FARTHEST))
     for _ in range(_REACH_STEPS):

@@ -46,19 +46,19 @@ class Binomial(Proportion):
         return logit_derivatives(obs.y, obs.trials - obs.y, f)
 
     def validate(self, obs: Observations) -> None:
-        """Refuse counts that are not whole, negative, or larger than their trials."""
+        """Refuse counts that are fractional, negative, or larger than their trials."""
         super().validate(obs)
-        refuse_fractions(obs.y, obs, "Binomial successes", "Give counts in y, not proportions.")
-        remedy = "Give the number of trials of each row in `trials`."
+        refuse_fractions(obs.y, obs, "Binomial successes", "Pass counts in y, not proportions.")
+        remedy = "Pass the number of trials of each row in `trials`."
         refuse(obs.y > obs.trials, obs, "Successes must not exceed trials", remedy)
 
     def validate_known(self, obs: Observations, remedy: str) -> None:
         """Refuse trials that are not whole."""
         super().validate_known(obs, remedy)
-        refuse_fractions(obs.trials, obs, "Binomial trials", "Give the number of trials of each row.")
+        refuse_fractions(obs.trials, obs, "Binomial trials", "Pass the number of trials of each row.")
 
     def of_size(self, size: Array) -> Likelihood:
-        """The distribution of the successes among so many trials."""
+        """The distribution of the successes among `size` trials."""
         return Successes(np.asarray(size, dtype=float))
 
 
@@ -105,6 +105,6 @@ class Successes(Binomial):
         return np.where(y >= self.trials, 1.0, np.where(y >= 0.0, below, 0.0))
 
     def sample(self, f: Array, rng: np.random.Generator) -> Array:
-        """Counts of successes; trials that 64-bit counts cannot hold are cut off."""
+        """Counts of successes; trials too large for 64-bit counts are clipped."""
         trials = np.minimum(self.trials, _MOST_TRIALS).astype(np.int64)
         return rng.binomial(trials, super().conditional_mean(f)).astype(float)

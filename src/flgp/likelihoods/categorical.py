@@ -45,7 +45,7 @@ class Categorical:
 
     def __post_init__(self) -> None:
         if self.n_classes != int(self.n_classes) or self.n_classes < 2:
-            raise ValueError(f"n_classes of Categorical must be a whole number from 2, not {self.n_classes}.")
+            raise ValueError(f"n_classes of Categorical must be an integer ≥ 2, not {self.n_classes}.")
 
     def log_density(self, obs: Observations, f: Array) -> Array:
         """Log-probability log P(y_i | f_i), shape (m,)."""
@@ -59,7 +59,7 @@ class Categorical:
         """∂ log p / ∂f = indicator of y minus probabilities, shape (m, C)."""
         gradient = -self.probabilities(f)
         rows, label = np.arange(len(f)), self._labels(obs)
-        # The label's own entry is 1 - p_y: the sum of the other probabilities, which does not cancel.
+        # The entry of the label is 1 - p_y: the sum of the other probabilities avoids cancellation.
         gradient[rows, label] = 0.0
         gradient[rows, label] = -gradient.sum(axis=1)
         return gradient
@@ -79,7 +79,7 @@ class Categorical:
         mean : (n, C)
         covariance : (n, C) variances of independent latents, or (n, C, C)
         n_draws : number of draws, a power of 2; half of them mirrored
-        seed : of the scrambling: the same points for every row and every call
+        seed : of the scrambling; every row and every call uses the same points
 
         Returns
         -------
@@ -110,17 +110,17 @@ class Categorical:
         return float(np.pi / np.sqrt(3.0))
 
     def initial_parameters(self, obs: Observations) -> dict[str, float]:
-        """No parameters of its own."""
+        """Empty: there are no parameters."""
         return {}
 
     def parameter_bounds(self, obs: Observations) -> dict[str, tuple[float, float]]:
-        """No parameters of its own."""
+        """Empty: there are no parameters."""
         return {}
 
     def validate(self, obs: Observations) -> None:
         """Refuse labels that are not class numbers."""
         known = (obs.y >= 0) & (obs.y < self.n_classes) & (obs.y == np.floor(obs.y))
-        rule = f"Class numbers must be whole, from 0 to {self.n_classes - 1}"
+        rule = f"Class numbers must be integers from 0 to {self.n_classes - 1}"
         refuse(~known, obs, rule, "Encode the classes first, or raise n_classes.")
         refuse(~(obs.weight > 0), obs, "sample_weight must be positive", "Leave such rows out.")
 

@@ -1,4 +1,4 @@
-"""Positive reals, with errors in proportion to the mean."""
+"""Positive reals, with errors proportional to the mean."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Gamma(LogLink):
         return float(np.log(np.average(obs.y / obs.exposure, weights=obs.weight)))
 
     def initial_parameters(self, obs: Observations) -> dict[str, float]:
-        """Twice what the relative variance says: f explains the other half of it."""
+        """Twice the value implied by the relative variance: f explains half of that variance."""
         return {"shape": float(np.clip(2.0 / max(self._excess(obs), 1e-8), 0.1, 1e4))}
 
     def parameter_bounds(self, obs: Observations) -> dict[str, tuple[float, float]]:
@@ -109,15 +109,15 @@ class Exponential(Gamma):
     parameter_names: ClassVar[tuple[str, ...]] = ()
 
     def parameter_derivatives(self, obs: Observations, f: Array) -> list[ParameterDerivatives]:
-        """None: there is no parameter."""
+        """Empty: there are no parameters."""
         return []
 
     def initial_parameters(self, obs: Observations) -> dict[str, float]:
-        """None: there is no parameter."""
+        """Empty: there are no parameters."""
         return {}
 
     def parameter_bounds(self, obs: Observations) -> dict[str, tuple[float, float]]:
-        """None: there is no parameter."""
+        """Empty: there are no parameters."""
         return {}
 
 

@@ -1,9 +1,9 @@
 """The logistic function σ under a Gaussian: two expansions of σ, each integrated in closed form.
 
-For prediction, at very many points, σ is a mixture of a few normal cdfs: cheap, small *absolute* error.
-For expectation propagation the *logarithm* of the integral must be right even where the integral is 1e-300;
-a mixture of normals has Gaussian tails there and σ an exponential one, so that σ is expanded in powers
-of e^f instead, on either side of 0, with a small *relative* error everywhere.
+For prediction, at very many points, σ is a mixture of a few normal cdfs: cheap, with small *absolute* error.
+For expectation propagation the *logarithm* of the integral must be accurate even if the integral is 1e-300.
+There a mixture of normals has Gaussian tails while σ has an exponential one, so σ is expanded in powers of
+e^f instead, on either side of 0, with a small *relative* error everywhere.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _MIXTURE_SLOPES = (
     1.3231217681302763,
 )
 
-# Below this the Gaussian is a point, as far as doubles can tell; it keeps mean/sd finite.
+# Below this the Gaussian is a point in double precision; the limit keeps mean/sd finite.
 _SMALLEST_VARIANCE = 1e-20
 
 
@@ -79,7 +79,7 @@ def logit_derivatives(successes: Array, failures: Array, eta: Array) -> Derivati
 
 
 def logistic_gaussian_integral(mean: Array, variance: Array) -> Array:
-    """E[σ(f)] for f ~ N(mean, variance), to 1e-8, of their common shape.
+    """E[σ(f)] for f ~ N(mean, variance), to 1e-8; the arguments are broadcast.
 
     ∫ Φ(s f) N(f; μ, v) df = Φ(s μ / √(1 + s² v)) for each term of the mixture.
     """
@@ -91,7 +91,7 @@ def logistic_gaussian_integral(mean: Array, variance: Array) -> Array:
 
 
 def logistic_tilted(sign: Array, mean: Array, variance: Array) -> Tilted:
-    """Give log Z, ∂ log Z/∂μ and -∂² log Z/∂μ² for Z = ∫ σ(sign · f) N(f; μ, v) df.
+    """Return log Z, ∂ log Z/∂μ and -∂² log Z/∂μ² for Z = ∫ σ(sign · f) N(f; μ, v) df.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def logistic_tilted(sign: Array, mean: Array, variance: Array) -> Tilted:
     )
     per_unit = np.where(first > 0, 1.0 / _mills(first), np.exp(-0.5 * inner**2) / ndtr(-inner))
 
-    # All powers at once, (K, m): for the few labels that are usual a loop over k would be mostly overhead.
+    # All powers at once, (K, m): labels are usually few, and a loop over k would be mostly overhead.
     k = _POWERS[:, None]
     b = (mu + k * v) / sd
     below = _mills(b) * per_unit

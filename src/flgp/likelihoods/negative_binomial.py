@@ -1,4 +1,4 @@
-"""Counts that vary more than Poisson's."""
+"""Counts that vary more than Poisson counts."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from .poisson import draw_counts
 class NegativeBinomial(LogLink):
     """Counts with mean μ = exposure · e^f and variance μ + dispersion · μ²; log-concave in f.
 
-    With r = 1/dispersion and η = log μ - log r the density is y successes against r failures of a coin with
-    success probability σ(η), which is what makes it safe to compute and open to Pólya-Gamma.
+    With r = 1/dispersion and η = log μ - log r the density is that of y successes and r failures of a coin
+    with success probability σ(η). In this form it is stable to compute and suits Pólya-Gamma sampling.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class NegativeBinomial(LogLink):
         """Refuse negative and fractional counts."""
         super().validate(obs)
         remedy = (
-            "Give counts in y and their base in `exposure`, or use likelihood='gamma' for positive reals."
+            "Pass counts in y and their base in `exposure`, or use likelihood='gamma' for positive reals."
         )
         refuse_fractions(obs.y, obs, "Negative binomial counts", remedy)
 
@@ -91,7 +91,7 @@ class NegativeBinomial(LogLink):
         return {"dispersion": float(np.clip(0.5 * self._excess(obs), 0.01, 10.0))}
 
     def parameter_bounds(self, obs: Observations) -> dict[str, tuple[float, float]]:
-        """From all but Poisson to well above what the counts show."""
+        """From almost Poisson to well above the dispersion of the counts."""
         return {"dispersion": (1e-5, max(1e2, 10.0 * self._excess(obs)))}
 
     def _variance_coefficients(self) -> tuple[float, float]:

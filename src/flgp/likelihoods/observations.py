@@ -1,4 +1,4 @@
-"""The labelled rows, and how an error message speaks of them."""
+"""The labelled rows, and error messages that name them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 
 from .._typing import Array, BoolArray, IntArray
 
-# What may be known about a row, and the argument of `fit` it comes from.
+# The quantities known about each row, and the argument of `fit` that each comes from.
 ARGUMENTS = {
     "weight": "sample_weight",
     "exposure": "exposure",
     "trials": "trials",
     "noise_scale": "noise_scale",
 }
-# Labels and what is known about them stay within these, so that squares and products are numbers too.
+# Limits on labels and known quantities, so that squares and products stay finite.
 SMALLEST, LARGEST = 1e-100, 1e100
 
 
@@ -33,9 +33,9 @@ class Observations:
 
     @classmethod
     def of(cls, y: Any, *, row: Any = None, **known: Any) -> Self:
-        """Observations with ones for everything that is not given, and rows numbered from 0."""
+        """Observations; anything not given is 1, and rows are numbered from 0."""
         if unknown := set(known) - set(ARGUMENTS):
-            raise TypeError(f"Observations know nothing of {sorted(unknown)}, only of {sorted(ARGUMENTS)}.")
+            raise TypeError(f"Observations.of got unknown {sorted(unknown)}; it accepts {sorted(ARGUMENTS)}.")
         y = np.asarray(y, dtype=float)
         given = {
             name: np.ones(len(y)) if known.get(name) is None else np.asarray(known[name], dtype=float)
@@ -64,9 +64,9 @@ def rows_in_words(bad: BoolArray, row: IntArray | None = None, limit: int = 5) -
 
 
 def refuse(bad: BoolArray, obs: Observations, rule: str, remedy: str) -> None:
-    """Raise a ValueError that states the rule, the rows that break it, and the remedy, if any is bad."""
+    """Raise a ValueError with the rule, the rows that break it, and the remedy, if any row is bad."""
     if np.any(bad):
-        raise ValueError(f"{rule}; broken in {rows_in_words(bad, obs.row)}. {remedy}")
+        raise ValueError(f"{rule}; this fails in {rows_in_words(bad, obs.row)}. {remedy}")
 
 
 def refuse_fractions(values: Array, obs: Observations, what: str, remedy: str) -> None:

@@ -19,7 +19,7 @@ _LARGEST_RATE = 1e18
 
 
 def draw_counts(rate: Array, rng: np.random.Generator) -> Array:
-    """Poisson counts as floats; rates that 64-bit counts cannot hold are cut off."""
+    """Poisson counts as floats; rates too large for 64-bit counts are clipped."""
     return rng.poisson(np.minimum(rate, _LARGEST_RATE)).astype(float)
 
 
@@ -48,8 +48,8 @@ class Poisson(LogLink):
     def log_density(self, obs: Observations, f: Array) -> Array:
         """Here y log μ - μ - log y!, with μ = exposure · e^f.
 
-        For y > 0, with δ = log(μ/y), it is the value at its top, where μ = y, minus y (e^δ - 1 - δ): no large
-        terms cancel there, however large the count.
+        For y > 0, with δ = log(μ/y), this is its maximum, at μ = y, minus y (e^δ - 1 - δ): no large terms
+        cancel, however large the count.
         """
         log_mean = f + np.log(obs.exposure)
         count = np.maximum(obs.y, 1.0)
@@ -74,7 +74,7 @@ class Poisson(LogLink):
         """Refuse negative and fractional counts."""
         super().validate(obs)
         remedy = (
-            "Give counts in y and their base in `exposure`, or use likelihood='gamma' for positive reals."
+            "Pass counts in y and their base in `exposure`, or use likelihood='gamma' for positive reals."
         )
         refuse_fractions(obs.y, obs, "Poisson counts", remedy)
 

@@ -23,18 +23,18 @@ class StudentT(Likelihood):
     """y = f + scale · √noise_scale · t, with t from Student's distribution.
 
     Not log-concave: an observation far from f (farther than √degrees_of_freedom scales) has negative W, and
-    the posterior may have several modes. It stays safe because
+    the posterior may have several modes. Inference is still safe because
 
     - `expected_curvature`, the Fisher information (ν + 1)/((ν + 3) scale²), is positive and does not depend
-      on f. A Newton iteration that uses it in place of W has a positive definite matrix, ascends with step
-      halving, and stops only where the gradient vanishes, which does not depend on what stands for W;
-    - the gradient is bounded, by (ν + 1)/(2 √ν scale): no outlier can throw the iteration far;
+      on f. A Newton iteration that uses it instead of W has a positive definite matrix, ascends with step
+      halving, and stops only where the gradient vanishes, which does not depend on W;
+    - the gradient is bounded by (ν + 1)/(2 √ν scale): no outlier can throw the iteration far off;
     - `tilted` looks for a mode near the prior and for one near y, and integrates over both.
 
     Parameters
     ----------
     scale : σ > 0, in the units of y (its variance is σ² ν/(ν - 2)), or None to learn it
-    degrees_of_freedom : ν > 0, fixed. Up to 2 the predictive variance is infinite.
+    degrees_of_freedom : ν > 0, fixed. For ν ≤ 2 the predictive variance is infinite.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class StudentT(Likelihood):
             )
 
     def _spread(self, obs: Observations) -> Array:
-        """ν σ² noise_scale: where the squared residual begins to count as an outlier's."""
+        """ν σ² noise_scale: squared residuals above this count as outliers."""
         return self.degrees_of_freedom * self._parameter("scale") ** 2 * obs.noise_scale
 
     def log_density(self, obs: Observations, f: Array) -> Array:
@@ -122,7 +122,7 @@ class StudentT(Likelihood):
         return np.array(np.broadcast_arrays(np.asarray(mean, dtype=float), variance)[0])
 
     def predictive_variance(self, mean: Array, variance: Array) -> Array:
-        """Variance of f plus that of the noise."""
+        """Variance of f plus noise variance."""
         return np.asarray(variance) + self.conditional_variance(mean)
 
     def cdf(self, y: Array, f: Array) -> Array:
@@ -135,7 +135,7 @@ class StudentT(Likelihood):
         return f + self._parameter("scale") * rng.standard_t(self.degrees_of_freedom, f.shape)
 
     def initial_mean(self, obs: Observations) -> float:
-        """Weighted median of y, which outliers do not move."""
+        """Weighted median of y, which is robust to outliers."""
         return weighted_median(obs.y, obs.weight / np.sqrt(obs.noise_scale))
 
     def latent_scale(self, obs: Observations) -> float:
@@ -153,6 +153,6 @@ class StudentT(Likelihood):
         return {"scale": self.latent_scale(obs) / (3.0 * typical)}
 
     def parameter_bounds(self, obs: Observations) -> dict[str, tuple[float, float]]:
-        """From 1e-4 to 10 times the latent scale, about."""
+        """From about 1e-4 to 10 times the latent scale."""
         start = self.initial_parameters(obs)["scale"]
         return {"scale": (3e-4 * start, 30.0 * start)}

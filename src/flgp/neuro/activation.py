@@ -15,18 +15,18 @@ from .volumes import Volume, on_grid_of, read_mask, read_volume
 
 @dataclass(frozen=True)
 class ActivationRegions:
-    """Which voxels are active in whom."""
+    """The active voxels of each subject."""
 
     names: list[str]  # of the subjects
     effective: BoolArray  # (nx, ny, nz)
-    regions: BoolArray  # (k, nx, ny, nz), one for each subject
+    regions: BoolArray  # (k, nx, ny, nz), one per subject
     kept: BoolArray  # (k,) subjects with enough voxels
-    total: Array  # (nx, ny, nz) sum of the kept subjects' maps
+    total: Array  # (nx, ny, nz) sum of the maps of the kept subjects
     grid: Volume  # the first map
 
     @property
     def sizes(self) -> IntArray:
-        """Voxels in each subject's region, shape (k,)."""
+        """Number of voxels in the region of each subject, shape (k,)."""
         return self.regions.reshape(len(self.regions), -1).sum(axis=1)
 
     @property
@@ -36,13 +36,13 @@ class ActivationRegions:
 
     @property
     def counts(self) -> IntArray:
-        """Number of kept subjects in whose region each voxel is, shape (nx, ny, nz)."""
+        """Number of kept subjects whose region contains each voxel, shape (nx, ny, nz)."""
         return self.regions[self.kept].sum(axis=0)
 
     def peak(self) -> IntArray:
         """Index (3,) of the voxel with the highest average intensity in the common region."""
         if not self.common.any():
-            raise ImageError("no voxel is in the region of every subject: give the seed by --at X Y Z.")
+            raise ImageError("no voxel is in the region of every subject: set the seed with --at X Y Z.")
         flat = np.where(self.common, self.total, -np.inf).argmax()
         return np.array(np.unravel_index(flat, self.common.shape))
 
@@ -58,24 +58,24 @@ def activation_regions(
     index: int | None = None,
     resample: bool = False,
 ) -> ActivationRegions:
-    """Effective voxels, each subject's region, and the region common to all.
+    """Effective voxels, the region of each subject, and the region common to all.
 
-    The thresholds choose voxels by the response itself, held-out voxels included; `region` is for one that
-    was defined independently of it.
+    The thresholds choose voxels by the response itself, held-out voxels included; pass `region` for one
+    defined independently of it.
 
     Parameters
     ----------
     maps : sequence of paths or images
-        One z map for each subject.
+        One z map per subject.
     effective_threshold, min_subjects : float, int
         A voxel is effective if at least `min_subjects` subjects (all, if there are fewer) have `|z|` above
         the threshold there.
     threshold : float
-        A subject's region: effective voxels with `|z|` above it.
+        The region of a subject: effective voxels with `|z|` above this.
     min_voxels : int
         Subjects with a smaller region are left out.
     region : path, image or masker, optional
-        The region of every subject, where the map is finite; no threshold is used then.
+        The region of every subject, where the map is finite; thresholds are then not used.
     index : int, optional
         Which volume of 4-D images.
     resample : bool
@@ -86,9 +86,9 @@ def activation_regions(
     ActivationRegions
     """
     if len(maps) == 0:
-        raise ImageError("give at least one map.")
+        raise ImageError("pass at least one map.")
     if min_subjects < 1 or min_voxels < 1 or min(effective_threshold, threshold) < 0:
-        raise ImageError("thresholds must not be negative; min_subjects and min_voxels at least 1.")
+        raise ImageError("thresholds must not be negative; min_subjects and min_voxels must be at least 1.")
     grid = read_volume(maps[0], index=index)
 
     def load(image: Any) -> Volume:
@@ -107,7 +107,7 @@ def activation_regions(
             votes += np.abs(np.nan_to_num(volume.data)) > effective_threshold
         effective = votes >= min(min_subjects, len(maps))
 
-    # Maps are read a second time rather than kept: a hundred of them do not fit into memory.
+    # Maps are read a second time rather than kept: a hundred of them do not fit in memory.
     regions = np.zeros((len(maps), *grid.data.shape), dtype=bool)
     kept = np.zeros(len(maps), dtype=bool)
     total = np.zeros(grid.data.shape)

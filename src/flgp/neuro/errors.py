@@ -1,4 +1,4 @@
-"""What is wrong with an image, said so that a user can mend it."""
+"""The error of the neuroimaging module."""
 
 from __future__ import annotations
 

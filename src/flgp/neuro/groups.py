@@ -11,7 +11,7 @@ import numpy as np
 
 from .errors import ImageError
 
-# More different numbers than this are cut at their median.
+# A covariate with more distinct numbers than this is split at its median.
 _MOST_GROUPS = 6
 
 
@@ -22,15 +22,15 @@ def read_groups(path: Any, column: str | None, subjects: Sequence[str]) -> dict[
     ----------
     path : path or None
     column : str, optional
-        The covariate; the first column that is not `subject` if there is only one.
+        The covariate. Default: the only column besides `subject`.
     subjects : sequence of str
-        Names as in the table (endings such as .nii.gz may be there).
+        Names as in the table (extensions such as .nii.gz are allowed).
 
     Returns
     -------
     dict
-        Text for each subject: ``column=value``, or below and above the median of a covariate with many
-        values. Empty texts without a table.
+        Text for each subject: ``column=value``, or below or above the median for a covariate with many
+        values. Empty without a table.
     """
     if path is None:
         if column is not None:
@@ -43,11 +43,13 @@ def read_groups(path: Any, column: str | None, subjects: Sequence[str]) -> dict[
         raise ImageError(f"the covariates {path} cannot be read: {error}") from error
     columns = [name for name in (table[0] if table else {}) if name != "subject"]
     if not table or "subject" not in table[0] or not columns:
-        raise ImageError("the covariates need a title line, a column `subject` and at least one more.")
+        raise ImageError(
+            "the covariates need a header line, a column `subject` and at least one more column."
+        )
     if column is None and len(columns) == 1:
         column = columns[0]
     if column not in columns:
-        raise ImageError(f"choose the covariate by --group-by: {', '.join(columns)}.")
+        raise ImageError(f"choose the covariate with --group-by: {', '.join(columns)}.")
     values = {_plain(row["subject"]): (row[column] or "").strip() for row in table}
     absent = [name for name in subjects if name not in values]
     if absent:

@@ -25,7 +25,7 @@ class Network:
 
     labels: list[str]  # K
     correlation: Array  # (K, K)
-    coordinates: Array  # (K, 3) centres of the regions' voxels in the mask, mm
+    coordinates: Array  # (K, 3) centres of the regions within the mask, mm
     sizes: IntArray  # (K,) voxels of each region in the mask
     threshold: float
 
@@ -58,12 +58,12 @@ def coactivation_network(
     ----------
     reconstructor : fitted VolumeReconstructor
     atlas : path, image or array
-        Whole numbers; 0 is background.
+        Integers; 0 is background.
     labels : path or mapping from number to name, optional
-        A file with a line `number name` (or `number,name`) for each region, or one name a line in the order
+        A file with one line `number name` (or `number,name`) per region, or one name per line in the order
         of the numbers. None: the numbers themselves.
     threshold : float
-        Edges are correlations above it.
+        Edges are correlations above this.
     min_voxels : int
         Regions with fewer voxels in the mask are left out.
     resample : bool
@@ -78,7 +78,7 @@ def coactivation_network(
     read = on_grid_of(read_volume(atlas, affine=affine, what="the atlas"), volume, resample=resample)
     codes = np.nan_to_num(read.data)
     if not np.array_equal(codes, np.round(codes)):
-        raise ImageError(f"{read.name} must hold whole numbers, one for each region.")
+        raise ImageError(f"{read.name} must hold integers, one per region.")
     numbers = np.unique(codes[codes != 0]).astype(int)
     names = labels if isinstance(labels, dict) else read_labels(labels, numbers)
     unnamed = [int(number) for number in numbers if int(number) not in names]
@@ -102,7 +102,7 @@ def coactivation_network(
 
 
 def read_labels(path: Any, numbers: IntArray) -> dict[int, str]:
-    """Names of atlas regions by number, from a file; without one, the numbers."""
+    """Names of atlas regions by number, from a file; without a file, the numbers."""
     if path is None:
         return {int(number): str(number) for number in numbers}
     try:
@@ -111,19 +111,19 @@ def read_labels(path: Any, numbers: IntArray) -> dict[int, str]:
         raise ImageError(f"the labels {path} cannot be read: {error}") from error
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
     numbered = [re.match(r"(\d+)[\s,;]+(.+)", line) for line in lines]
-    if sum(match is not None for match in numbered) >= max(len(lines) - 1, 1):  # a title line is allowed
+    if sum(match is not None for match in numbered) >= max(len(lines) - 1, 1):  # a header line is allowed
         pairs = (match.groups() for match in numbered if match is not None)
         return {int(number): re.split(r"[\t,;]", name)[0].strip() for number, name in pairs}
     if len(lines) == len(numbers):
         return {int(number): name for number, name in zip(numbers, lines, strict=True)}
     raise ImageError(
         f"the labels {Path(path).name} have {len(lines)} lines, but the atlas has {len(numbers)} regions. "
-        "Give a line `number name` for each, or one name a line in the order of the numbers."
+        "It needs one line `number name` per region, or one name per line in the order of the numbers."
     )
 
 
 def write_edges(path: Path, networks: Sequence[tuple[str, str, Network]]) -> None:
-    """CSV with a line for each edge: subject, group, two regions, correlation."""
+    """CSV with one line per edge: subject, group, two regions, correlation."""
     with path.open("w", newline="", encoding="utf-8") as file:
         table = csv.writer(file)
         table.writerow(["subject", "group", "region_1", "region_2", "correlation"])
@@ -133,7 +133,7 @@ def write_edges(path: Path, networks: Sequence[tuple[str, str, Network]]) -> Non
 
 
 def write_matrix(path: Path, network: Network) -> None:
-    """CSV with the correlation matrix, labels along both sides."""
+    """CSV with the correlation matrix, labelled on both sides."""
     with path.open("w", newline="", encoding="utf-8") as file:
         table = csv.writer(file)
         table.writerow(["region", *network.labels])

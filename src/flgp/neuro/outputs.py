@@ -1,4 +1,4 @@
-"""Files that appear all together or not at all."""
+"""Output files that appear all together or not at all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .errors import ImageError
 
 
 class OutputFiles:
-    """Files under construction: written next to their place, moved there at the end."""
+    """Files written to a temporary folder and moved to their place at the end."""
 
     def __init__(self, folder: Path, workshop: Path) -> None:
         self._folder = folder
@@ -22,7 +22,7 @@ class OutputFiles:
         self.published: list[Path] = []
 
     def path(self, name: str) -> Path:
-        """Where to write the file that shall be called `name`."""
+        """Temporary path of the file `name`."""
         self._names.append(name)
         return self._workshop / name
 
@@ -35,7 +35,7 @@ class OutputFiles:
 
 @contextmanager
 def output_files(folder: str | Path) -> Iterator[OutputFiles]:
-    """Files for `folder`, which must exist or have a parent; published when the block ends without error.
+    """Files for `folder`, which must exist or have a parent; published if the block ends without an error.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Prior correlations of a fitted model, from its feature map and never as an n×n matrix."""
+"""Prior correlations of a fitted model, from its feature map, without an n×n matrix."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def region_correlation(model: FLGPRegressor, X: Array, region: IntArray, n_regio
     model : fitted FLGP estimator
     X : array of shape (n, p)
     region : int array of shape (n,)
-        The region of each point, from 0; negative for none.
+        The region of each point, numbered from 0; negative for no region.
     n_regions : int
         K.
 
@@ -46,7 +46,7 @@ def region_correlation(model: FLGPRegressor, X: Array, region: IntArray, n_regio
         shape = (n_regions, len(rows))
         members = sparse.csr_array((np.ones(len(rows)), (region[rows], np.arange(len(rows)))), shape=shape)
         sums = sums + members @ prior_features(model, X[rows])
-    # The number of voxels cancels: a correlation of means is one of sums.
+    # The number of voxels cancels: means and sums have the same correlation.
     norms = np.linalg.norm(sums, axis=1, keepdims=True)
     unit = sums / np.where(norms > 0, norms, np.inf)
     correlation = np.clip(unit @ unit.T, -1.0, 1.0)

@@ -1,4 +1,4 @@
-"""How well held-out values were predicted."""
+"""Scores of predictions of held-out values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Scores:
     n_labeled: int
     n_held_out: int
     mse: float
-    trimmed_mse: float  # squared errors in the top and bottom 1 % left out, as in the paper
+    trimmed_mse: float  # without the top and bottom 1 % of squared errors, as in the paper
     nll: float  # -mean log density of the value, noise included
     trimmed_nll: float  # over the same values as the trimmed MSE
     coverage: float  # of 95 % intervals

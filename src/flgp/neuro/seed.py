@@ -1,4 +1,4 @@
-"""Seed maps: prior correlation of every voxel with one of them."""
+"""Seed maps: prior correlation of every voxel with a seed voxel."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from .errors import ImageError
 from .prior import prior_correlation
 from .volume import VolumeReconstructor
 
-# With finitely many eigenfunctions, correlations that should be tiny come out around 0 or below it.
+# With finitely many eigenfunctions, correlations that should be tiny come out near 0 or negative.
 SMALLEST_CORRELATION = 1e-4
 
 
 @dataclass(frozen=True)
 class SeedMap:
-    """Log prior correlation with a seed, and straight distance to it; NaN-free NIfTI images."""
+    """Log prior correlation with a seed, and straight distance to it, as NIfTI images without NaN."""
 
-    log_correlation: Any  # not above 0, and at least log(1e-4)
+    log_correlation: Any  # at most 0 and at least log(1e-4)
     distance: Any  # millimetres
     mask: Any
-    at: Array  # (3,) the seed's voxel centre in millimetres
+    at: Array  # (3,) centre of the seed voxel in millimetres
 
 
 def find_voxel(coordinates: Array, at: Any, *, voxel_size: float, nearest: bool = False) -> int:
@@ -36,12 +36,12 @@ def find_voxel(coordinates: Array, at: Any, *, voxel_size: float, nearest: bool 
     voxel_size : float
         A point further than this from every voxel centre is outside the mask.
     nearest : bool
-        Take the nearest voxel however far it is.
+        Take the nearest voxel, however far away it is.
 
     Raises
     ------
     ImageError
-        Naming the nearest voxel and its distance.
+        If the point is outside; names the nearest voxel and its distance.
     """
     point = np.asarray(at, dtype=float)
     if point.shape != (3,) or not np.isfinite(point).all():
@@ -52,7 +52,8 @@ def find_voxel(coordinates: Array, at: Any, *, voxel_size: float, nearest: bool 
         x, y, z = coordinates[best]
         raise ImageError(
             f"the seed ({point[0]:g}, {point[1]:g}, {point[2]:g}) is outside the mask. The nearest voxel is "
-            f"at ({x:g}, {y:g}, {z:g}), {distance[best]:.1f} mm away: --at {x:g} {y:g} {z:g}, or --nearest."
+            f"at ({x:g}, {y:g}, {z:g}), {distance[best]:.1f} mm away: use --at {x:g} {y:g} {z:g} or "
+            "--nearest."
         )
     return best
 

@@ -62,7 +62,7 @@ class Mesh:
 
 
 def read_mesh(mesh: Any) -> Mesh:
-    """A mesh from a GIFTI path, a pair (coordinates, faces), or an object with these attributes."""
+    """Read a mesh from a GIFTI path, a pair (coordinates, faces), or an object with these attributes."""
     if isinstance(mesh, Mesh):
         return mesh
     if isinstance(mesh, tuple | list) and len(mesh) == 2:
@@ -76,7 +76,9 @@ def read_mesh(mesh: Any) -> Mesh:
             raise ImageError(f"the mesh cannot be read: {error}") from error
         coordinates, faces = np.asarray(loaded.coordinates, dtype=float), np.asarray(loaded.faces)
     if coordinates.ndim != 2 or coordinates.shape[1] != 3 or not np.isfinite(coordinates).all():
-        raise ImageError(f"the mesh's vertices have shape {coordinates.shape}: finite (n, 3) is needed.")
+        raise ImageError(
+            f"the vertices of the mesh have shape {coordinates.shape}, but must be finite with shape (n, 3)."
+        )
     whole = np.issubdtype(faces.dtype, np.integer)
     if (
         not whole
@@ -86,7 +88,7 @@ def read_mesh(mesh: Any) -> Mesh:
         or faces.min() < 0
         or faces.max() >= len(coordinates)
     ):
-        raise ImageError(f"the mesh's faces must be triples of vertex numbers below {len(coordinates)}.")
+        raise ImageError(f"the faces of the mesh must be triples of vertex numbers below {len(coordinates)}.")
     return Mesh(coordinates, faces)
 
 
@@ -105,7 +107,7 @@ def read_vertex_values(values: Any, n_vertices: int, index: int | None = None) -
     if data.ndim == 2:
         k = data.shape[1]
         if index is None and k > 1:
-            raise ImageError(f"the values have {k} columns. Choose one by --index (0 to {k - 1}).")
+            raise ImageError(f"the values have {k} columns. Choose one with --index (0 to {k - 1}).")
         if not 0 <= (index or 0) < k:
             raise ImageError(f"the values have {k} columns: --index {index} must be from 0 to {k - 1}.")
         data = data[:, index or 0]
@@ -115,7 +117,7 @@ def read_vertex_values(values: Any, n_vertices: int, index: int | None = None) -
 
 
 def vertex_image(values: Array) -> Any:
-    """A GIFTI image of one value for each vertex, in single precision."""
+    """A GIFTI image of one value per vertex, in single precision."""
     array = nib.gifti.GiftiDataArray(
         np.asarray(values, dtype=np.float32), intent="NIFTI_INTENT_ESTIMATE", datatype="NIFTI_TYPE_FLOAT32"
     )
@@ -137,17 +139,16 @@ class SurfaceReconstructor(BaseEstimator):
     Parameters
     ----------
     estimator : FLGPRegressor, optional
-        The model. None: `FLGPRegressor()`. Its geometry is the mesh, so that its anchors have no meaning here
-        and its diffusion time is in mm².
+        The model. None: `FLGPRegressor()`. Its geometry is the mesh, so anchors are not used and the
+        diffusion time is in mm².
     normal_weight : float
-        w, in mm: for the local term vertices are the points (x, w·normal), so that distances do not cross
-        folds.
+        w, in mm: the local term uses the points (x, w·normal), so that distances do not cross folds.
     index : int, optional
         Which column of the values.
     labeled_ratio : float in (0, 1), optional
-        Keep this share of the observed vertices, at random, and hold the rest out to score.
+        Keep this fraction of the observed vertices, chosen at random, and score on the rest.
     smooth : bool
-        Return the posterior mean everywhere. Otherwise observed values stay as they are.
+        Return the posterior mean everywhere. Otherwise observed values are kept.
     random_state : int, RandomState or None
         Seed of the held-out vertices, and of the model if it has none.
 
@@ -156,7 +157,7 @@ class SurfaceReconstructor(BaseEstimator):
     model_ : FLGPRegressor
     mesh_ : Mesh
     points_ : array of shape (n, 7)
-        The rows of the model: number of the vertex, x, w·normal.
+        The rows of the model: vertex number, x, w·normal.
     values_ : array of shape (n,)
     labeled_ : bool array of shape (n,)
     """
@@ -199,8 +200,8 @@ class SurfaceReconstructor(BaseEstimator):
             raise ImageError("no vertex has a finite value.")
         if labeled.all() and self.labeled_ratio is None and not self.smooth:
             raise ImageError(
-                "nothing to reconstruct: every vertex has a value. Mark missing ones by NaN, hold some out "
-                "by --labeled-ratio, or ask for smoothing (--smooth)."
+                "nothing to reconstruct: every vertex has a value. Mark missing ones with NaN, hold some out "
+                "with --labeled-ratio, or smooth with --smooth."
             )
         seed = check_random_state(self.random_state)
         if self.labeled_ratio is not None:

@@ -16,7 +16,7 @@ from .views import _figure
 
 
 def _draw(axes: Any, mesh: Mesh, values: Array, title: str, side: str, cmap: str, limits: tuple) -> None:
-    """One view from the side, in the colours of vertex values; NaN is grey; +x is the subject's right."""
+    """One view from the side, coloured by vertex values; NaN is grey; +x is the subject's right."""
     from matplotlib import colormaps
     from matplotlib.colors import Normalize
 
@@ -56,7 +56,7 @@ def _add_bar(figure: Figure, axes: Any, cmap: str, limits: tuple) -> None:
 
 
 def side_of(mesh: Mesh) -> str:
-    """The side on which a hemisphere lies."""
+    """The side of a hemisphere."""
     return "left" if mesh.coordinates[:, 0].mean() < 0 else "right"
 
 
@@ -84,7 +84,7 @@ def plot_surface_reconstruction(
 def plot_geodesic(
     tool: SurfaceReconstructor, vertex: int, *, shape: Mesh | None = None, reach: float = 80.0
 ) -> Figure:
-    """Prior correlation with a vertex on the surface, against the geodesic and against the straight line.
+    """Prior correlation with a vertex, on the surface and against the geodesic and straight distances.
 
     Parameters
     ----------

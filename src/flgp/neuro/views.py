@@ -18,7 +18,7 @@ BACKGROUNDS = ("mni", "none")
 
 
 def _figure(width: float, height: float) -> Figure:
-    # Not through pyplot: no window, and nothing that stays open. Nilearn needs a canvas to draw on.
+    # Without pyplot: no window, and nothing stays open. Nilearn needs a canvas to draw on.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     figure = Figure(figsize=(width, height), facecolor="white")
@@ -27,7 +27,7 @@ def _figure(width: float, height: float) -> Figure:
 
 
 def _background(choice: Any) -> Any:
-    """What nilearn wants as bg_img: its MNI template, nothing, or an image of the user's."""
+    """The bg_img for nilearn: its MNI template, nothing, or an image of the user."""
     if choice == "none":
         return None
     if choice == "mni":
@@ -78,7 +78,7 @@ def _rows(n: int) -> list[tuple[float, float, float, float]]:
 
 
 def _visible(volume: Volume, values: Array, inside: Array) -> Any:
-    """An image for display: what is inside is never exactly 0, which nilearn leaves out."""
+    """An image for display: values inside are never exactly 0, which nilearn does not draw."""
     shown = np.where(inside, np.where(np.abs(values) <= 2 * _FAINT, 4 * _FAINT, values), 0.0)
     return volume.image(np.nan_to_num(shown), keep_range=False)
 
@@ -97,7 +97,7 @@ def plot_reconstruction(
         at = _strongest(volume, np.where(seen, volume.data, 0.0))
     limit = float(np.quantile(np.abs(mean[mask]), 0.99)) or 1.0
     unseen = mask & (std > 0)
-    # Parts of the graph without a label have the prior's standard deviation, which would hide all others.
+    # Parts of the graph without a label have the prior standard deviation, which would hide all others.
     largest = float(np.quantile(std[unseen], 0.98)) if unseen.any() else 1.0
     figure = _figure(9.0, 9.6)
     panels = [
@@ -140,13 +140,13 @@ def plot_seed(seed: SeedMap, *, background: Any = "mni", name: str = "") -> Figu
 
 
 def plot_counts(regions: Any, *, background: Any = "mni") -> Figure:
-    """In how many subjects each voxel is active, in three views through the fullest place."""
+    """Number of subjects in which each voxel is active, in three views through the maximum."""
     counts = regions.counts.astype(float)
     most = int(counts.max())
     at = _strongest(regions.grid, np.where(counts == most, np.abs(regions.total) + 1.0, 0.0))
     figure = _figure(9.0, 3.5)
     image = _visible(regions.grid, counts, counts > 0)
-    title = f"Subjects in whose region a voxel is (of {int(regions.kept.sum())})"
+    title = f"Number of subjects whose region contains the voxel (of {int(regions.kept.sum())})"
     _panel(figure, _rows(1)[0], image, title, background, at, "viridis", 0.0, float(most), "%.0f")
     return figure
 
@@ -158,7 +158,7 @@ def _strongest(volume: Volume, values: Array) -> Array:
 
 
 def plot_networks(networks: Sequence[tuple[str, Network]]) -> Figure:
-    """Each network on a glass brain, and its correlation matrix below; one column for each."""
+    """Each network on a glass brain, with its correlation matrix below; one column per network."""
     from nilearn.plotting import plot_connectome
 
     columns = min(len(networks), 4)
@@ -193,7 +193,7 @@ def plot_networks(networks: Sequence[tuple[str, Network]]) -> Figure:
 
 
 def _name_axes(axes: Any, labels: Sequence[str]) -> None:
-    """Names along the left side, as many as fit."""
+    """Write names along the left side, as many as fit."""
     step = -(-len(labels) // 40)
     ticks = range(0, len(labels), step)
     axes.set_yticks(ticks, [labels[i][:22] for i in ticks], fontsize=7 if len(labels) <= 20 else 5)

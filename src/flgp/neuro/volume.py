@@ -23,29 +23,29 @@ class Reconstruction:
 
     mean: Any
     std: Any
-    scores: Scores | None  # where voxels were held out
+    scores: Scores | None  # if voxels were held out
 
 
 class VolumeReconstructor(BaseEstimator):
     """Fills the missing voxels of a brain map by a Gaussian process on the shape of the mask.
 
-    Voxels are points in millimetres, so anisotropic voxels and oblique slices are right.
+    Voxels are points in millimetres, so anisotropic voxels and oblique slices are handled correctly.
 
     Parameters
     ----------
     estimator : FLGPRegressor, optional
-        The model. None: `FLGPRegressor()`, heat kernel and local residual. The paper's:
+        The model. None: `FLGPRegressor()`, heat kernel and local residual. The model of the paper is
         `FLGPRegressor(n_anchors=1500, n_neighbors=3, n_eigenpairs=500, residual=None)`.
     mask : path, image, array or nilearn masker, optional
         Voxels that belong to the map. None: finite and non-zero ones (and those that `missing` names).
     index : int, optional
         Which volume of a 4-D image.
     resample : bool
-        Move masks on another grid to that of the map; otherwise that is an error.
+        Resample masks on another grid to that of the map; otherwise they are an error.
     labeled_ratio : float in (0, 1), optional
-        Keep this share of the observed voxels, at random, and hold the rest out to score.
+        Keep this fraction of the observed voxels, chosen at random, and score on the rest.
     smooth : bool
-        Return the posterior mean everywhere. Otherwise observed values stay as they are.
+        Return the posterior mean everywhere. Otherwise observed values are kept.
     random_state : int, RandomState or None
         Seed of the held-out voxels, and of the model if it has none.
 
@@ -102,7 +102,7 @@ class VolumeReconstructor(BaseEstimator):
         y : ignored
         affine : array of shape (4, 4), optional
         missing : path, image or array, optional
-            Non-zero where a voxel is missing, whatever the map says there.
+            Non-zero where a voxel is missing, whatever its value in the map.
 
         Returns
         -------
@@ -135,15 +135,15 @@ class VolumeReconstructor(BaseEstimator):
 
     def _check_enough(self, volume: Volume, values: Array) -> None:
         if len(values) == 0:
-            raise ImageError(f"{volume.name} has no finite, non-zero voxel. Give a mask, or another map.")
+            raise ImageError(f"{volume.name} has no finite, non-zero voxel. Pass a mask, or another map.")
         known = int((~np.isnan(values)).sum())
         if known == 0:
             raise ImageError(f"{volume.name} has no observed voxel inside the mask.")
         if known == len(values) and self.labeled_ratio is None and not self.smooth:
             raise ImageError(
                 f"nothing to reconstruct: all {known:,} voxels of the mask are observed. Mark missing ones "
-                "by NaN inside a mask (--mask) or by --missing, hold some out by --labeled-ratio, or ask for "
-                "smoothing (--smooth)."
+                "with NaN inside a mask (--mask) or with --missing, hold some out with --labeled-ratio, or "
+                "smooth with --smooth."
             )
 
     def predict(self) -> tuple[Array, Array]:
@@ -157,7 +157,7 @@ class VolumeReconstructor(BaseEstimator):
         Returns
         -------
         Reconstruction
-            Outside the mask the mean is the map as it was and the standard deviation 0. Where an observed
+            Outside the mask the mean is the original map and the standard deviation is 0. Where an observed
             value is kept, the standard deviation is 0; with `smooth` it is that of the posterior of f, and
             otherwise that of the value, noise included.
         """
@@ -185,7 +185,7 @@ class VolumeReconstructor(BaseEstimator):
 
 
 def hold_out(labeled: BoolArray, ratio: float, rng: np.random.RandomState) -> BoolArray:
-    """A random share of the labelled rows, at least one of them, and at least one left out."""
+    """A random fraction of the labelled rows: at least one kept and at least one left out."""
     if not 0 < ratio < 1:
         raise ImageError(f"labeled_ratio={ratio!r} must be between 0 and 1.")
     known = np.flatnonzero(labeled)
@@ -198,9 +198,9 @@ def hold_out(labeled: BoolArray, ratio: float, rng: np.random.RandomState) -> Bo
 
 
 def check_anchors(model: Any, n: int, what: str) -> None:
-    """Refuse more anchors than points, which a user has hardly meant."""
+    """Refuse more anchors than points, which is surely a mistake."""
     count = getattr(model, "n_anchors", "auto")
     if isinstance(count, int | np.integer) and count > n:
         raise ImageError(
-            f"n_anchors={count} but the mask holds only {n:,} {what}. Lower --n-anchors or leave it at auto."
+            f"n_anchors={count}, but the mask holds only {n:,} {what}. Lower --n-anchors or leave it at auto."
         )

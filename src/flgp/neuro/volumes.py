@@ -1,4 +1,4 @@
-"""Volumes: what nibabel reads, as plain arrays with their affine, and back to NIfTI."""
+"""Volumes: read with nibabel as plain arrays with an affine, and written back to NIfTI."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from .._typing import Array, BoolArray, IntArray
 from .errors import ImageError
 
-# Affines are stored in single precision; a thousandth of a millimetre is the same grid.
+# Affines are stored in single precision; grids within a thousandth of a millimetre are the same.
 _GRID_TOLERANCE = 1e-3
 UNREADABLE = (OSError, EOFError, ValueError, zlib.error, nib.filebasedimages.ImageFileError)
 
@@ -43,7 +43,7 @@ class Volume:
         ----------
         data : array of shape (nx, ny, nz)
         keep_range : bool
-            Whether the header's display range (cal_min, cal_max) still fits.
+            Whether the display range of the header (cal_min, cal_max) still applies.
         """
         values = np.asarray(data, dtype=np.float32).reshape(self.shape)
         kind = nib.Nifti2Image if isinstance(self.header, nib.Nifti2Header) else nib.Nifti1Image
@@ -61,17 +61,17 @@ def to_millimetres(index: IntArray, affine: Array) -> Array:
 
 
 def read_volume(image: Any, *, affine: Any = None, index: int | None = None, what: str = "the map") -> Volume:
-    """A map from a path, an image or an array.
+    """Read a map from a path, an image or an array.
 
     Parameters
     ----------
     image : str, Path, nibabel image, or array of shape (nx, ny, nz) or (nx, ny, nz, k)
     affine : array of shape (4, 4), optional
-        Needed for an array, and for nothing else.
+        Required for an array, and only then.
     index : int, optional
         Which volume of a four-dimensional image, from 0.
     what : str
-        What to call it in messages.
+        Its name in error messages.
 
     Raises
     ------
@@ -82,11 +82,11 @@ def read_volume(image: Any, *, affine: Any = None, index: int | None = None, wha
         return _from_image(_open(Path(image), what), index, f"{what} {Path(image).name}")
     if isinstance(image, nib.spatialimages.SpatialImage):
         if affine is not None:
-            raise ImageError(f"{what} is an image and has its own affine: leave out affine.")
+            raise ImageError(f"{what} is an image and already has an affine: leave out affine.")
         return _from_image(image, index, what)
     if affine is None:
         raise ImageError(
-            f"{what} is {type(image).__name__}. Give a path, a nibabel image, or an array with its affine."
+            f"{what} is {type(image).__name__}. Pass a path, a nibabel image, or an array with its affine."
         )
     try:
         data = np.asarray(image, dtype=float)
@@ -104,14 +104,14 @@ def _open(path: Path, what: str) -> Any:
         raise ImageError(f"{what} {path.name} cannot be read as an image: {error}") from error
     if not isinstance(image, nib.spatialimages.SpatialImage):
         raise ImageError(
-            f"{what} {path.name} is not a volume. Surfaces go to flgp.neuro.SurfaceReconstructor."
+            f"{what} {path.name} is not a volume. Use flgp.neuro.SurfaceReconstructor for surfaces."
         )
     return image
 
 
 def _from_image(image: Any, index: int | None, what: str) -> Volume:
     if np.iscomplexobj(np.zeros(0, image.get_data_dtype())):
-        raise ImageError(f"{what} holds complex numbers. Give its magnitude or one part.")
+        raise ImageError(f"{what} holds complex numbers. Pass its magnitude, or its real or imaginary part.")
     try:
         data = np.asarray(image.dataobj, dtype=float)
     except (*UNREADABLE, TypeError) as error:
@@ -126,13 +126,13 @@ def _volume(data: Array, affine: Array, index: int | None, what: str, header: An
     while data.ndim > 4 and data.shape[-1] == 1:
         data = data[..., 0]
     if data.ndim not in (3, 4) or 0 in data.shape:
-        raise ImageError(f"{what} has shape {data.shape}: one volume (x, y, z) is needed.")
+        raise ImageError(f"{what} has shape {data.shape}, but must be one volume (x, y, z).")
     shape = data.shape
     if data.ndim == 4:
         k = data.shape[3]
         if index is None and k > 1:
             raise ImageError(
-                f"{what} is 4-D with {k} volumes, shape {data.shape}. Choose one by --index (0 to {k - 1})."
+                f"{what} is 4-D with {k} volumes, shape {data.shape}. Choose one with --index (0 to {k - 1})."
             )
         if not 0 <= (index or 0) < k:
             raise ImageError(f"{what} has {k} volumes: --index {index} must be from 0 to {k - 1}.")
@@ -162,7 +162,7 @@ def on_grid_of(volume: Volume, like: Volume, *, resample: bool, nearest: bool = 
         raise ImageError(
             f"{volume.name} and {like.name} are on different grids. {volume.name}: shape "
             f"{volume.data.shape}, affine {_rows(volume.affine)}; {like.name}: shape {like.data.shape}, "
-            f"affine {_rows(like.affine)}. Resample one of them, or ask for it by --resample (resample=True)."
+            f"affine {_rows(like.affine)}. Resample one of them, or use --resample (resample=True)."
         )
     from nilearn.image import resample_img
 
@@ -189,12 +189,12 @@ def read_mask(mask: Any, like: Volume, *, resample: bool = False, what: str = "t
     mask : str, Path, image, array on the grid of the map, or nilearn masker
     like : Volume
     resample : bool
-        Whether a mask on another grid is moved to that of the map.
+        Whether a mask on another grid is resampled to that of the map.
     """
     if hasattr(mask, "mask_img_") or hasattr(mask, "mask_img"):  # a nilearn masker
         mask = getattr(mask, "mask_img_", None) or getattr(mask, "mask_img", None)
         if mask is None:
-            raise ImageError(f"{what} is a masker without a mask. Fit it first, or give it a mask_img.")
+            raise ImageError(f"{what} is a masker without a mask. Fit it first, or set its mask_img.")
     affine = like.affine if isinstance(mask, np.ndarray) else None
     volume = on_grid_of(read_volume(mask, affine=affine, what=what), like, resample=resample)
     inside = np.isfinite(volume.data) & (volume.data != 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .._threads import thread_map
 from .._typing import Array
@@ -16,6 +16,7 @@ from ..inference.softmax import SoftmaxLaplace
 from ..likelihoods import Bernoulli, Categorical, Gaussian
 from ..terms import Inputs, Terms
 from .evidence import Evidence, HyperSpace, Inference, Target
+from .pooled import pooled_optimum, sized_functions
 from .search import Optimum, maximize, optimum_at, starting_points
 
 # m·M² from which latent functions are learned side by side.
@@ -30,6 +31,7 @@ class Settings:
     terms_on: Callable[[Eigenbasis, Inputs], Terms]  # the terms, for a basis and labelled rows
     fixed: Mapping[str, float] = field(default_factory=dict)  # hyperparameters that are given
     inference: str = "auto"
+    pooled: bool = False  # whether all targets, "is it class c?", share their hyperparameters
 
 
 @dataclass(frozen=True)
@@ -53,10 +55,13 @@ class LearnedModel:
     basis: Eigenbasis
     functions: list[LearnedFunction]
     bandwidth_trace: list[tuple[float, float]] = field(default_factory=list)  # (ε, log posterior) as tried
+    pooled: Optimum | None = None  # what the functions share, where they do
 
     @property
     def log_posterior(self) -> float:
-        """Sum over the functions."""
+        """Of what they share, or the sum over the functions."""
+        if self.pooled is not None:
+            return self.pooled.log_posterior
         return sum(function.best.log_posterior for function in self.functions)
 
 
@@ -79,7 +84,7 @@ def learn(
 
     basis, trace = search_basis(geometry, settings.n_eigenpairs, attempt)
     final = learn_on(basis, labels, targets, settings)
-    return LearnedModel(final.terms, basis, final.functions, trace)
+    return replace(final, bandwidth_trace=trace)
 
 
 def learn_on(
@@ -96,6 +101,8 @@ def learn_on(
     """
     terms = settings.terms_on(basis, labels)
     features = terms.features(labels)
+    if settings.pooled:
+        return _learn_pooled(basis, terms, features, targets, settings, rough)
     warm: Sequence[LearnedFunction | None] = [None] * len(targets) if beside is None else beside.functions
 
     def learn_one(item: tuple[Target, LearnedFunction | None]) -> LearnedFunction:
@@ -106,6 +113,24 @@ def learn_on(
     large = len(features) * features.shape[1] ** 2 > _THREADED_SIZE
     functions = list(thread_map(learn_one, zip(targets, warm, strict=True), None if large else 1))
     return LearnedModel(terms, basis, functions)
+
+
+def _learn_pooled(
+    basis: Eigenbasis,
+    terms: Terms,
+    features: Array,
+    targets: Sequence[Target],
+    settings: Settings,
+    rough: bool,
+) -> LearnedModel:
+    """Classes that share their hyperparameters; `rough`: only these, which is enough to compare bases."""
+    shared = pooled_optimum(targets, features, terms, settings.fixed, rough)
+    if rough:
+        return LearnedModel(terms, basis, [], pooled=shared)
+    evidences = [evidence_of(target, features, terms, settings) for target in targets]
+    found = sized_functions(evidences, shared)
+    functions = [LearnedFunction(e, best) for e, best in zip(evidences, found, strict=True)]
+    return LearnedModel(terms, basis, functions, pooled=shared)
 
 
 def learn_function(

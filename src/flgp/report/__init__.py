@@ -1,4 +1,4 @@
-"""Reports: what a model found, in one HTML file."""
+"""Reports: the results of a model in one HTML file."""
 
 from .page import write_report
 

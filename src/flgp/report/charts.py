@@ -1,4 +1,4 @@
-"""Small charts as SVG whose colours come from the page, so that they follow light and dark."""
+"""Small SVG charts that take their colours from the page, so that they follow light and dark mode."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Chart:
     x, y : (low, high)
     x_label, y_label : str
     log_x : bool
-        x is given and shown on a logarithmic scale.
+        Show x on a logarithmic scale.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What the page's viewer needs of a model and its points, as text in JSON."""
+"""The data of a model and its points for the viewer of the page, as JSON."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from .. import views
 from .._typing import Array, IntArray
 from ..estimators import prior_variances
 
-# The covariance from a clicked point is computed in the page from this share of the prior variance, or from
-# as many eigenfunctions as fit into so many bytes.
+# The page computes the covariance from a clicked point with the eigenfunctions that carry this fraction of
+# the prior variance, or with as many as fit in this many bytes.
 _KEPT_SHARE, _MAX_LIFT_BYTES = 0.9995, 3_000_000
 
 
@@ -62,7 +62,7 @@ def viewer_data(
 
 
 def scaled_lift(model: Any) -> tuple[Array, float]:
-    """B D^(1/2) of the eigenfunctions that carry the prior variance, (s, M), and the share they carry."""
+    """B D^(1/2) (s, M) of the eigenfunctions that carry the prior variance, and the fraction they carry."""
     d = prior_variances(model)
     lift = model.basis_.at_nodes(np.eye(len(d)))
     order = np.argsort(-d, kind="stable")
@@ -79,7 +79,7 @@ def packed(values: Any, dtype: Any) -> str:
 
 
 def _maps(model: Any, X: Array, feature_names: list[str]) -> list[dict[str, Any]]:
-    """Places of points and anchors: the first columns, and the eigenmap."""
+    """Positions of points and anchors: by the first columns, and by the eigenmap."""
     shown = feature_names[:3]
     columns = _map(model, X, "features", f"columns {', '.join(shown)}", shown, common=True)
     axes = ["first eigenfunction", "second", "third"]

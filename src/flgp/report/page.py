@@ -1,4 +1,4 @@
-"""The whole report: one HTML file that needs nothing else."""
+"""The whole report: one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .charts import Chart, spread
 from .content import viewer_data
 from .facts import facts, footer, tables
 
-# Dots of the residual plot; more only hide one another.
+# Number of dots in the residual plot; more would only hide one another.
 _RESIDUALS = 1500
 
 
@@ -48,19 +48,19 @@ def write_report(
     X : array of shape (n, p)
     path : path
     y : array of shape (n,), optional
-        Labels, NaN or None (or the classifier's marker) where there is none: for the calibration and residual
-        plots, and to show where they are.
+        Labels; NaN, None or the marker of the classifier where there is none. Used for the calibration and
+        residual plots, and shown in the view.
     feature_names : sequence of str, default x0, x1, …
     target : str
     title : str
     notes : sequence of str
         Sentences shown under the summary.
     max_points : int
-        Of more points a random sample is shown, and the report says so.
+        If there are more points, the report shows a random sample and says so.
     random_state : int
         Seed of that sample.
-    sizes : exposure or trials (n,) of the rows, as `predict` takes them
-        For the calibration and residual plots, so only those of labelled rows count. The view is for 1.
+    sizes : exposure or trials (n,) of the rows, as in `predict`
+        For the calibration and residual plots, so only labelled rows matter. The view is for size 1.
     """
     check_is_fitted(model)
     X = np.ascontiguousarray(model._validated(X, reset=False), dtype=float)
@@ -98,7 +98,7 @@ def labeled(model: Any, y: Any) -> BoolArray:
 
 
 def codes(model: Any, y: Any, known: BoolArray) -> Array:
-    """Labels as numbers, NaN where there is none or it is no class of the model's."""
+    """Labels as numbers; NaN if there is none or it is not a class of the model."""
     result = np.full(len(known), np.nan)
     y = np.asarray(y)
     if not is_classifier(model):
@@ -110,7 +110,7 @@ def codes(model: Any, y: Any, known: BoolArray) -> Array:
 
 
 def _sample(known: BoolArray, count: int, seed: int) -> IntArray:
-    """Rows to show: labelled ones first, then others at random, in their order."""
+    """Rows to show, in ascending order: labelled ones first, then others at random."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(known))
     order = order[np.argsort(~known[order], kind="stable")]
@@ -120,7 +120,7 @@ def _sample(known: BoolArray, count: int, seed: int) -> IntArray:
 def _evidence(model: Any) -> str:
     try:
         times, values = views.evidence_curve(model)
-    except ValueError:  # the diffusion time was given, or the file left the labelled data out
+    except ValueError:  # the diffusion time was given, or the model file has no labelled data
         return ""
     best = float(values.max())
     low = max(float(values.min()), best - 60.0)
@@ -141,7 +141,7 @@ def _quality(model: Any, X: Array, y: Any, known: BoolArray, sizes: dict[str, An
         return []
     caution = ""
     if _fitted_on(model, number[rows]):
-        caution = "The model was fitted on these very labels, which flatters it."
+        caution = "The model was fitted on these labels, so this is optimistic."
     truth = model.classes_[number[rows].astype(int)] if is_classifier(model) else number[rows]
     found = views.calibration(model, X[rows], truth, **_taken(sizes, rows))
     what = ("probability of the predicted class", "share that was right")
@@ -181,12 +181,12 @@ def _residuals(model: Any, X: Array, number: Array, caution: str, sizes: dict[st
 
 
 def _fitted_on(model: Any, label: Array) -> bool:
-    """Whether these labels (numbers, or codes of classes) are those of the fit."""
+    """Whether these labels (numbers or class codes) are those of the fit."""
     known = getattr(model, "_labels_", None)
     if known is None:
         return False
-    told = np.searchsorted(model.classes_, known.y) if is_classifier(model) else np.ravel(known.y)
-    return np.array_equal(np.sort(told.astype(float)), np.sort(label.astype(float)))
+    fitted = np.searchsorted(model.classes_, known.y) if is_classifier(model) else np.ravel(known.y)
+    return np.array_equal(np.sort(fitted.astype(float)), np.sort(label.astype(float)))
 
 
 def _card(title: str, chart: Chart, text: str) -> str:

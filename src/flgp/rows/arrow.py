@@ -27,9 +27,7 @@ class ArrowTable:
         self.like = schema.empty_table()
         for name, kind in zip(schema.names, schema.types, strict=True):
             if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
-                raise ValueError(
-                    f"column {name!r} of X has type {kind}, but numbers are needed. Leave it out."
-                )
+                raise ValueError(f"column {name!r} of X has type {kind}, but must be numeric. Drop it.")
         single = all(kind in (pa.float32(), pa.float16()) for kind in schema.types)
         self.dtype = np.dtype(np.float32 if single else np.float64)
         counts, self._read = self._pieces(table)
@@ -37,9 +35,9 @@ class ArrowTable:
         self.shape = (int(self.bounds[-1]), len(schema.names))
 
     def _pieces(self, table: Any) -> tuple[list[int], Any]:
-        """Rows in each stored piece, and how to read one."""
+        """The number of rows in each stored piece, and a function that reads one."""
         if isinstance(table, pa.Table):
-            # In memory or mapped: slices cost nothing, so pieces of any size will do.
+            # In memory or mapped: slices are free, so pieces may have any size.
             step = 65_536
             edges = [*range(0, table.num_rows, step), table.num_rows]
             return [b - a for a, b in pairwise(edges)], lambda i: table.slice(i * step, step)
@@ -66,12 +64,12 @@ class ArrowTable:
     def _numbers(self, table: Any) -> Array:
         result = np.empty((table.num_rows, self.shape[1]), dtype=self.dtype)
         for position, column in enumerate(table.columns):
-            # A null becomes NaN, and is then reported with its row.
+            # A null becomes NaN, which is later reported with its row.
             result[:, position] = column.cast(pa.float64()).to_numpy()
         return result
 
 
 def _rows(fragment: Any) -> int:
-    # `count_rows` of a part of a Parquet file is that of the file.
+    # `count_rows` on a part of a Parquet file counts the whole file.
     groups = getattr(fragment, "row_groups", None)
     return fragment.count_rows() if groups is None else sum(group.num_rows for group in groups)

@@ -1,7 +1,7 @@
-"""Rows in blocks: the only way in which the engine touches anything of length n.
+"""Rows in blocks: everything of length n is processed in this form.
 
-A stage is either a `map` (block → block of the next stage) or a `reduce` (block → something of the
-anchors' size, combined). So the same stages run on an array, on a file, or on a cluster.
+A stage is either a `map` (block → block of the next stage) or a `reduce` (block → a result as large as the
+anchors, combined). So the same stages run on an array, a file or a cluster.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BLOCK_ROWS = 32_768
 
 
 class Blocks(Generic[T]):
-    """A sequence of blocks, each made by a call and so held in memory only while it is used.
+    """A sequence of blocks, each made on demand and held in memory only while it is used.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Blocks(Generic[T]):
         self.starts = [0] * len(self._makers) if starts is None else list(starts)
 
     def map(self, function: Callable[[T], R], keep: bool = True) -> Blocks[R]:
-        """Apply `function` to every block: now and kept in memory, or again at every later pass."""
+        """Apply `function` to every block: now, with the results kept, or again in every later pass."""
         if not keep:
             composed = [_Composed(function, maker) for maker in self._makers]
             return Blocks(composed, self.starts)
@@ -47,13 +47,13 @@ class Blocks(Generic[T]):
         return Blocks([_Held(result) for result in results], self.starts)
 
     def map_at(self, function: Callable[[T, int], R]) -> Blocks[R]:
-        """As `map` with the number of the block's first row, so that blocks of any size agree; kept."""
+        """Like `map`, but `function` also gets the number of the first row of the block; results are kept."""
         pairs = list(zip(self._makers, self.starts, strict=True))
         results = list(thread_map(lambda pair: function(pair[0](), pair[1]), pairs))
         return Blocks([_Held(result) for result in results])
 
-    def beside(self, other: Blocks[R]) -> Blocks[tuple[T, R]]:
-        """Blocks of the same rows in pairs; nothing is made yet."""
+    def paired_with(self, other: Blocks[R]) -> Blocks[tuple[T, R]]:
+        """Pairs of blocks of the same rows; nothing is computed yet."""
         makers = [_Pair(a, b) for a, b in zip(self._makers, other._makers, strict=True)]
         return Blocks(makers, self.starts)
 
@@ -87,8 +87,8 @@ class _Pair(Generic[T, R]):
 
 
 def row_blocks(X: RowLike, block_rows: int = BLOCK_ROWS) -> Blocks[Any]:
-    """The rows of `X` (n, p) in blocks, each a NumPy array made when it is asked for."""
-    if hasattr(X, "row_blocks"):  # a source with blocks of its own, such as the chunks of a cluster
+    """The rows of `X` (n, p) in blocks, each a NumPy array made on demand."""
+    if hasattr(X, "row_blocks"):  # a source that makes its blocks itself, such as chunks on a cluster
         return X.row_blocks()
     n = X.shape[0]
     starts = range(0, n, block_rows)
@@ -109,10 +109,10 @@ def map_rows(
     block_rows: int = 8_192,
     beside: Any = None,
 ) -> Any:
-    """`function` of every block of rows of X; its array, or each array of its tuple, put together.
+    """`function` of every block of rows of X; its array, or each array of its tuple, is concatenated.
 
-    Blocks are written into the result as they come, so that the memory is that of the result. `function` also
-    gets the block's part of `beside` (n,), if there is one.
+    Blocks are written into the result as they arrive, so no more memory than the result is needed. `function`
+    also gets the rows of `beside` (n,) that belong to the block, if given.
     """
     if hasattr(X, "map_rows"):
         assert beside is None  # the estimators refuse it for rows on a cluster
@@ -140,12 +140,12 @@ def map_rows(
 
 
 def take_rows(X: RowLike, rows: IntArray) -> Any:
-    """Some rows of `X`, in the order given."""
+    """The given rows of `X`, in that order."""
     return np.asarray(X[rows])
 
 
 class StackedRows:
-    """Two row sources one above the other, without a copy."""
+    """Two row sources stacked vertically, without a copy."""
 
     def __init__(self, top: RowLike, bottom: RowLike) -> None:
         self.top, self.bottom = top, bottom

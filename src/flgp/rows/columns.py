@@ -1,4 +1,4 @@
-"""Some columns of rows, wherever the rows are."""
+"""Selected columns of rows, in memory or not."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .blocks import Blocks, row_blocks
 
 
 def select(X: Any, columns: IntArray | None) -> Any:
-    """Some columns of rows, in memory or not; None: all."""
+    """Selected columns of rows, in memory or not; None selects all."""
     if columns is None:
         return X
     return X[:, columns] if isinstance(X, np.ndarray) else SelectedColumns(X, columns)
 
 
 class SelectedColumns:
-    """Some columns of rows that are read in blocks."""
+    """Selected columns of rows that are read in blocks."""
 
     def __init__(self, rows: Any, columns: IntArray) -> None:
         self.rows, self.index = rows, columns

@@ -1,4 +1,4 @@
-"""Labels as people mark them: which say "unlabelled"."""
+"""Recognises the labels that mean "unlabelled"."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .._typing import Array, BoolArray
 
 
 def is_missing_label(y: Array, unlabeled: Any) -> BoolArray:
-    """Rows whose class label says "unlabelled": the marker, None, NaN or pandas' NA."""
+    """Rows whose class label means "unlabelled": the marker, None, NaN or pandas.NA."""
     missing = np.zeros(len(y), dtype=bool)
     if y.dtype.kind == "f":
         missing |= np.isnan(y)
     elif y.dtype.kind == "O":
-        # NA and NaN are the values that are not equal to themselves, or refuse to say.
+        # NA and NaN are the values that are not equal to themselves, or raise when compared.
         missing |= np.array([value is None or _not_itself(value) for value in y], dtype=bool)
     if unlabeled is None:
         return missing
@@ -24,7 +24,7 @@ def is_missing_label(y: Array, unlabeled: Any) -> BoolArray:
         known = np.flatnonzero(~missing)
         missing[known] = [_same(value, unlabeled) for value in y[known]]
     else:
-        missing |= y == unlabeled  # no copy of y: it may have as many entries as a file has rows
+        missing |= y == unlabeled  # no copy of y: it may be as long as a file has rows
     return missing
 
 

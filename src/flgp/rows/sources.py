@@ -13,17 +13,17 @@ import numpy as np
 from .._typing import Array, RowLike
 from .blocks import BLOCK_ROWS, StackedRows
 
-# What only things in memory have; NumPy, pandas, polars, SciPy and torch objects have one of them.
+# Attributes that mark data in memory: NumPy, pandas, polars, SciPy and torch objects have one of them.
 _IN_MEMORY = ("__array_interface__", "__dlpack__", "__dataframe__", "iloc", "toarray")
 
 
 def as_source(X: Any) -> Any:
-    """`X` as rows to be read in blocks, or None when it is in memory (or is no table at all)."""
+    """`X` as rows to be read in blocks, or None if it is in memory (or not a table)."""
     package = type(X).__module__.partition(".")[0]
     if isinstance(X, StreamedRows):
         return X
     if package in ("dask", "dask_expr"):
-        # By name: Dask is optional, and whoever passes such an object has imported it.
+        # Checked by name: Dask is optional, and is already imported if X is a Dask object.
         return import_module("flgp.rows.dask").dask_rows(X)
     if package == "pyarrow":
         return StreamedRows(import_module("flgp.rows.arrow").ArrowTable(X))
@@ -37,12 +37,12 @@ def as_source(X: Any) -> Any:
 
 
 def is_streamed(X: RowLike) -> bool:
-    """Whether rows are read from a file when they are needed."""
+    """Whether rows are read from a file on demand."""
     return getattr(X, "streamed", False)
 
 
 def is_distributed(X: RowLike) -> bool:
-    """Whether rows are on a cluster: what follows from them stays there too."""
+    """Whether rows are on a cluster; results computed from them then stay there too."""
     return getattr(X, "distributed", False)
 
 
@@ -55,7 +55,7 @@ def stack_rows(top: RowLike, bottom: RowLike) -> RowLike:
 
 
 def local_labels(y: Any, unlabeled: Any) -> Any:
-    """`y` as something that NumPy can take; of a y on a cluster only the labelled entries travel."""
+    """`y` in a form that NumPy can read; from a cluster only the labelled entries are transferred."""
     if type(y).__module__.partition(".")[0] in ("dask", "dask_expr"):
         return import_module("flgp.rows.dask").gather_labels(y, unlabeled)
     return y
@@ -64,8 +64,8 @@ def local_labels(y: Any, unlabeled: Any) -> Any:
 class StreamedRows:
     """Anything sliceable by rows (n, p), one block in memory at a time.
 
-    Every block is checked whenever it is read: as many rows as asked for, numbers, finite, and the same as
-    when it was read before. So no pass over the data is spent on checks alone, and an error names the rows.
+    Every block is checked each time it is read: it must have the requested number of rows, be numeric and
+    finite, and be the same as on earlier reads. So the checks need no extra pass, and errors name the rows.
 
     Parameters
     ----------
@@ -106,8 +106,8 @@ class StreamedRows:
         block = np.asarray(self._read(start, stop))
         if block.shape != (stop - start, self.shape[1]):
             raise ValueError(
-                f"{where} came with shape {block.shape} instead of {(stop - start, self.shape[1])}: the file "
-                "is cut short, or changed while it was read."
+                f"{where} have shape {block.shape} instead of {(stop - start, self.shape[1])}: the file "
+                "is truncated, or changed while it was read."
             )
         mark = fingerprint(block)
         if self._seen.setdefault((start, stop), mark) != mark:
@@ -115,9 +115,9 @@ class StreamedRows:
         return checked_block(block, self.dtype, where, start)
 
     def _take(self, rows: Any) -> Array:
-        """Any rows, in the order given, from one forward reading of the blocks that hold them."""
+        """The given rows, in that order, read in one forward pass over the blocks that hold them."""
         if isinstance(self._data, np.memmap):
-            self._read(0, 0)  # is the file still whole?
+            self._read(0, 0)  # check that the file is still complete
             return checked_block(np.asarray(self._data[rows]), self.dtype, "the rows drawn from X", None)
         result = np.empty((len(rows), self.shape[1]), dtype=self.dtype)
         block = rows // _TAKE_ROWS
@@ -128,9 +128,9 @@ class StreamedRows:
         return result
 
 
-# Points may be 1e9 times as far away as the fitted ones, and squared distances are multiplied.
+# New points may be 1e9 times as far away as the fitted ones, and squared distances are multiplied.
 LARGEST = 1e70
-# Rows read at once to find some among them.
+# Rows read at once when selecting some of them.
 _TAKE_ROWS = 262_144
 
 
@@ -138,17 +138,17 @@ def working_dtype(dtype: Any) -> np.dtype[Any]:
     """The precision that rows of this type are used in."""
     dtype = np.dtype(dtype)
     if dtype.kind not in "biuf":
-        raise ValueError(f"X has dtype {dtype}, but numbers are needed. Convert or leave out those columns.")
+        raise ValueError(f"X has dtype {dtype}, but must be numeric. Convert or drop those columns.")
     return dtype if dtype in (np.float32, np.float64) else np.dtype(np.float64)
 
 
 def fingerprint(block: Array) -> int:
-    """A number that changes when the block does; a small part of what using the block costs."""
+    """A number that changes when the block does; cheap compared with using the block."""
     return zlib.crc32(np.ascontiguousarray(block).view(np.uint8).data) if block.size else 0
 
 
 def checked_block(block: Array, dtype: Any, where: str, start: int | None) -> Array:
-    """The block as `dtype`, or an error that says where it is not finite."""
+    """The block as `dtype`; raises a ValueError that says where it is not finite."""
     block = block.astype(dtype, copy=False)
     if not _largest(block) <= LARGEST:
         bad = ~np.isfinite(block).all(axis=1)
@@ -160,17 +160,17 @@ def checked_block(block: Array, dtype: Any, where: str, start: int | None) -> Ar
 
 
 def refuse_overflow(values: Array, name: str = "X") -> None:
-    """Raise a ValueError for coordinates whose squared distances would not be numbers."""
+    """Raise a ValueError for coordinates whose squared distances would overflow."""
     largest = _largest(values)
     if largest > LARGEST:
         raise ValueError(
             f"{name} has values up to {largest:.1e}, too large for squared distances. Scale the columns, for "
-            "instance with sklearn.preprocessing.StandardScaler."
+            "example with sklearn.preprocessing.StandardScaler."
         )
 
 
 def _largest(values: Array) -> float:
-    """The largest absolute value; NaN if there is one."""
+    """The largest absolute value; NaN if any value is NaN."""
     return float(max(values.max(), -values.min())) if values.size else 0.0
 
 
@@ -199,9 +199,9 @@ class _SliceReader:
 
 
 class _MemmapReader:
-    """Slices of a mapped file that is still as long as when it was mapped.
+    """Slices of a mapped file, after a check that the file is still as long as when it was mapped.
 
-    Touching a page beyond the end of a file that was cut short kills the process: look first.
+    Touching a page beyond the end of a truncated file kills the process.
     """
 
     def __init__(self, data: np.memmap[Any, Any]) -> None:
@@ -213,14 +213,14 @@ class _MemmapReader:
     def __call__(self, start: int, stop: int) -> Any:
         if self.mmap.size() < self.needed:
             raise ValueError(
-                f"the file behind X is cut short: it has {self.mmap.size():,} bytes and {self.needed:,} are "
+                f"the file behind X is truncated: it has {self.mmap.size():,} bytes, but {self.needed:,} are "
                 "mapped. Write it again, then map it again."
             )
         return np.asarray(self.data[start:stop])
 
 
 class _ChunkReader:
-    """Slices of something stored in chunks: each chunk is decoded once a pass, not once a slice."""
+    """Slices of data stored in chunks: each chunk is decoded once per pass, not once per slice."""
 
     def __init__(self, data: Any, bounds: Array) -> None:
         self.data, self.bounds = data, bounds
@@ -231,7 +231,7 @@ class _ChunkReader:
         first = int(np.searchsorted(self.bounds, start, side="right")) - 1
         last = int(np.searchsorted(self.bounds, stop, side="left"))
         parts = []
-        with self._lock:  # most file libraries are not safe in threads
+        with self._lock:  # most file libraries are not thread-safe
             for number in range(first, last):
                 low, high = int(self.bounds[number]), int(self.bounds[number + 1])
                 chunk = self._chunk(number, low, high)
@@ -240,7 +240,7 @@ class _ChunkReader:
 
     def _chunk(self, number: int, low: int, high: int) -> Any:
         if number not in self._held:
-            while len(self._held) > 1:  # this one and the one before: readers move forwards together
+            while len(self._held) > 1:  # keep this chunk and the one before: readers move forwards together
                 del self._held[min(self._held)]
             self._held[number] = np.asarray(self.data[low:high])
         return self._held[number]

@@ -1,4 +1,4 @@
-"""The one error of tables."""
+"""The error of tables."""
 
 from __future__ import annotations
 

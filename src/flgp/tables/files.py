@@ -1,4 +1,4 @@
-"""Tables from and to files, the format by the name's ending."""
+"""Tables from and to files; the file extension sets the format."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def read_table(path: str | os.PathLike) -> Any:
     """A pandas DataFrame from a CSV, TSV, Parquet, Feather, NPY or NPZ file.
 
     The columns of an NPY file, and of a two-dimensional array `X` in an NPZ file, are x0, x1, …; every
-    one-dimensional array of an NPZ file is a column of its own name.
+    one-dimensional array of an NPZ file is a column with the same name.
     """
     pandas = _pandas()
     path = Path(path)
@@ -46,13 +46,13 @@ def read_table(path: str | os.PathLike) -> Any:
             f"{path} cannot be read as {suffix[1:].upper()}: {reason.rstrip('.')}. Check the file."
         ) from error
     if len(frame) == 0:
-        raise TableError(f"{path} has no rows. Give a table with data.")
+        raise TableError(f"{path} has no rows. Use a table with data.")
     frame.columns = [str(name) for name in frame.columns]
     return frame
 
 
 def write_table(frame: Any, path: str | os.PathLike) -> None:
-    """Write a DataFrame; the format by the name's ending."""
+    """Write a DataFrame; the file extension sets the format."""
     path = Path(path)
     suffix = _suffix(path)
     try:
@@ -75,25 +75,25 @@ def write_table(frame: Any, path: str | os.PathLike) -> None:
 
 
 def check_output(path: str | os.PathLike) -> None:
-    """Refuse an output name before the work is done rather than after."""
+    """Refuse a bad output name before the work rather than after it."""
     _suffix(Path(path))
     if not Path(path).resolve().parent.is_dir():
-        raise TableError(f"There is no folder {Path(path).parent}. Make it first.")
+        raise TableError(f"There is no folder {Path(path).parent}. Create it first.")
 
 
 def _suffix(path: Path) -> str:
     suffix = path.suffix.lower()
     if suffix not in _READERS:
-        raise TableError(f"{path.name} has no ending that is known. Use one of {', '.join(_READERS)}.")
+        raise TableError(f"{path.name} has an unknown file extension. Use one of {', '.join(_READERS)}.")
     return suffix
 
 
 def _from_arrays(path: Path, suffix: str) -> Any:
     pandas = _pandas()
-    with open(path, "rb") as file:  # NumPy leaves a damaged one open
+    with open(path, "rb") as file:  # NumPy leaves a damaged file open
         loaded = np.load(file, allow_pickle=False)
         if isinstance(loaded, np.ndarray) != (suffix == ".npy"):
-            raise TableError(f"{path} does not hold what its ending says. Rename it.")
+            raise TableError(f"The content of {path} does not match its file extension. Rename the file.")
         arrays = {"X": loaded} if suffix == ".npy" else {name: loaded[name] for name in loaded.files}
     columns: dict[str, Any] = {}
     for name, values in arrays.items():
@@ -103,9 +103,11 @@ def _from_arrays(path: Path, suffix: str) -> Any:
         elif values.ndim == 1:
             columns["x0" if name == "X" else name] = values
         else:
-            raise TableError(f"The array {name!r} in {path} has {values.ndim} dimensions. Give 1 or 2.")
+            raise TableError(
+                f"The array {name!r} in {path} has {values.ndim} dimensions, but must have 1 or 2."
+            )
     if len({len(values) for values in columns.values()}) > 1:
-        raise TableError(f"The arrays in {path} have different lengths. Give one row a point in each.")
+        raise TableError(f"The arrays in {path} have different lengths. Each needs one row per point.")
     return pandas.DataFrame(columns)
 
 

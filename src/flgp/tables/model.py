@@ -1,4 +1,4 @@
-"""A model that knows the names and scales of its table's columns."""
+"""A model that knows the names and scales of the columns of its table."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class TableModel:
         estimator : FLGPRegressor or FLGPClassifier
         frame : pandas.DataFrame
         schema : Schema
-        about : columns that tell about the labels, by the argument of `fit`: sample_weight, exposure, trials
+        about : columns about the labels, by the argument of `fit`: sample_weight, exposure, trials
         """
         schema = replace(schema, about={} if about is None else dict(about))
         assert schema.target is not None
@@ -51,7 +51,7 @@ class TableModel:
         if isinstance(estimator, FLGPClassifier):
             if unused := set(known) - {"sample_weight"}:
                 raise TableError(
-                    f"Classes have no {sorted(unused)[0]}. Leave it out, or give another --likelihood."
+                    f"Classes have no {sorted(unused)[0]}. Leave it out, or choose another --likelihood."
                 )
             estimator.set_params(unlabeled=None)
             return cls(estimator.fit(X, labels(frame[schema.target]), **known), schema)
@@ -60,7 +60,7 @@ class TableModel:
     def sizes(
         self, frame: Any, columns: Mapping[str, str | None] | None = None, needed: BoolArray | None = None
     ) -> dict[str, Any]:
-        """Exposures or trials of the rows of a table, as the estimator's `predict` takes them.
+        """Exposures or trials of the rows of a table, in the form that `predict` takes.
 
         Parameters
         ----------
@@ -73,12 +73,12 @@ class TableModel:
         uses = getattr(getattr(self.estimator, "likelihood_", None), "uses", ())
         given = {argument: column for argument, column in (columns or {}).items() if column is not None}
         if unused := set(given) - set(uses):
-            raise TableError(f"The model has no use for --{sorted(unused)[0]}. Leave it out.")
+            raise TableError(f"The model does not use --{sorted(unused)[0]}. Leave it out.")
         needed = np.ones(len(frame), dtype=bool) if needed is None else needed
         result: dict[str, Any] = {}
         for argument, column in {**self.schema.about, **given}.items():
             if argument in uses and column in frame.columns:
-                result[argument] = _positive(frame, column, needed, "row(s)", f", or give --{argument} 1")
+                result[argument] = _positive(frame, column, needed, "row(s)", f", or use --{argument} 1")
             elif argument in uses:
                 result[argument] = np.full(len(frame), _number(column, argument))
         return result
@@ -96,9 +96,9 @@ class TableModel:
         ----------
         frame : pandas.DataFrame
         coverage : float
-            Of the interval, for regression.
+            Coverage of the interval, for regression.
         notes : list, optional
-            Receives what is odd about the table.
+            Receives remarks about the table.
         columns : for "exposure" and "trials" the name of the column, or a number for all rows
             Default: the columns of the fit.
 
@@ -126,7 +126,7 @@ class TableModel:
 
 
 def labels(values: Any) -> Array:
-    """Class labels as objects, None where empty; whole numbers stay whole."""
+    """Class labels as objects, None where empty; integers stay integers."""
     empty = values.isna().to_numpy() | (values.astype(str).str.strip() == "").to_numpy()
     filled: list[Any]
     if values.dtype.kind == "f" and (values[~empty] % 1 == 0).all():
@@ -135,8 +135,8 @@ def labels(values: Any) -> Array:
         filled = values.tolist()
     elif values.dtype.kind == "f":
         raise TableError(
-            f"The target {values.name!r} has fractions, so it cannot name classes. "
-            "Use --likelihood gaussian, or another for numbers."
+            f"The target {values.name!r} has fractions, so it cannot be a class. "
+            "Use --likelihood gaussian or another likelihood for numbers."
         )
     else:
         filled = [None if gone else str(value) for value, gone in zip(values, empty, strict=True)]
@@ -146,7 +146,7 @@ def labels(values: Any) -> Array:
 
 
 def _positive(frame: Any, column: str, needed: BoolArray, rows: str, remedy: str = "") -> Array:
-    """A column that tells about the labels: positive where it is needed, (n,)."""
+    """A column about the labels (n,), which must be positive where needed."""
     import pandas
 
     values = np.asarray(pandas.to_numeric(frame[column], errors="coerce"), dtype=float)
@@ -157,16 +157,16 @@ def _positive(frame: Any, column: str, needed: BoolArray, rows: str, remedy: str
 
 
 def _number(text: str, argument: str) -> float:
-    """An exposure, or a number of trials, that stands for all rows."""
+    """An exposure, or a number of trials, for all rows."""
     try:
         value = float(text)
     except ValueError as error:
         raise TableError(
-            f"The table lacks the column {text!r} with the {argument}. Add it, name another by "
-            f"--{argument} COLUMN, or give --{argument} 1 to predict for 1."
+            f"The table lacks the column {text!r} with the {argument}. Add it, name another with "
+            f"--{argument} COLUMN, or use --{argument} 1 to predict for 1."
         ) from error
     if not 0 < value < np.inf:
-        raise TableError(f"--{argument} {text} is not positive. Give a positive number, or a column.")
+        raise TableError(f"--{argument} {text} is not positive. Use a positive number or a column.")
     return value
 
 
@@ -178,7 +178,7 @@ def numbers(values: Any, name: str) -> Array:
     broken = result.isna() & values.notna() & (values.astype(str).str.strip() != "")
     if broken.any():
         raise TableError(
-            f"The target {name!r} has {int(broken.sum())} value(s) that are no numbers, such as "
+            f"The target {name!r} has {int(broken.sum())} value(s) that are not numbers, such as "
             f"{str(values[broken].iloc[0])!r}. Correct them, or use --likelihood classes."
         )
     return np.asarray(result, dtype=float)

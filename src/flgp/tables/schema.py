@@ -1,4 +1,4 @@
-"""How the columns of a table become the columns of X: which, in what order, on what scale."""
+"""How the columns of a table become the columns of X: selection, order and scale."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_CATEGORIES = 50
 @stored("column of a table")
 @dataclass(frozen=True)
 class Column:
-    """One column of the table: a number (x - center)/scale, or an indicator for each category."""
+    """One column of the table: a number (x - center)/scale, or one indicator per category."""
 
     name: str
     categories: list[str] | None  # None: a number
@@ -36,8 +36,8 @@ class Schema:
     columns: list[Column]
     target: str | None
     scaling: str
-    notes: list[str]  # what the user should know about how the table was read
-    # Columns that tell about the labels, by the argument of `fit`: sample_weight, exposure, trials.
+    notes: list[str]  # remarks for the user about how the table was read
+    # Columns about the labels, by the argument of `fit`: sample_weight, exposure, trials.
     about: dict[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -55,7 +55,7 @@ class Schema:
             Numbers to mean 0 and standard deviation 1, to [0, 1], or as they are.
         """
         if scaling not in SCALINGS:
-            raise TableError(f"Scaling {scaling!r} is not known. Use one of {', '.join(SCALINGS)}.")
+            raise TableError(f"Unknown scaling {scaling!r}. Use one of {', '.join(SCALINGS)}.")
         names = [str(name) for name in frame.columns]
         if len(set(names)) < len(names):
             raise TableError("Two columns have the same name. Rename one of them.")
@@ -66,11 +66,11 @@ class Schema:
         if target in wanted:
             raise TableError(f"{target!r} is the target and cannot be a feature too.")
         if not wanted:
-            raise TableError("The table has no column besides the target. Give it features.")
+            raise TableError("The table has no column besides the target. Add features.")
         notes: list[str] = []
         columns = [c for name in wanted if (c := _column(frame[name], name, scaling, notes)) is not None]
         if not columns:
-            raise TableError("No column can serve as a feature: all are constant or empty.")
+            raise TableError("No column can be a feature: all are constant or empty.")
         return cls(columns, target, scaling, notes)
 
     @property
@@ -83,7 +83,7 @@ class Schema:
         ]
 
     def matrix(self, frame: Any, notes: list[str] | None = None) -> Array:
-        """X (n, p) of a data frame; what is odd about it is added to `notes`."""
+        """X (n, p) of a data frame; remarks about it are added to `notes`."""
         names = [str(name) for name in frame.columns]
         missing = [c.name for c in self.columns if c.name not in names]
         if missing:
@@ -121,16 +121,16 @@ def _column(values: Any, name: str, scaling: str, notes: list[str]) -> Column | 
             f"Column {name!r} is text with {len(categories)} different values, which looks like an "
             "identifier. Name the columns to use with --features."
         )
-    notes.append(f"column {name!r} is categorical: one indicator for each of its {len(categories)} values")
+    notes.append(f"column {name!r} is categorical: one indicator per value, {len(categories)} in total")
     return Column(name, categories, 0.0, 1.0)
 
 
 def _values(values: Any, column: Column, notes: list[str]) -> Array:
-    """The columns of X (n, 1) or (n, categories) that a column of the table gives."""
+    """The columns of X (n, 1) or (n, categories) made from a column of the table."""
     if column.categories is None:
         if not _is_number(values):
             raise TableError(
-                f"Column {column.name!r} was a number when the model was fitted and is text now. "
+                f"Column {column.name!r} was a number when the model was fitted, but is text now. "
                 "Correct the table."
             )
         return ((_numbers(values, column.name) - column.center) / column.scale)[:, None]
@@ -141,7 +141,7 @@ def _values(values: Any, column: Column, notes: list[str]) -> Array:
     unknown = int((~indicators.any(axis=1)).sum())
     if unknown:
         notes.append(
-            f"column {column.name!r} has new values in {unknown} row(s): treated as none of the known"
+            f"column {column.name!r} has new values in {unknown} row(s): treated as none of the known values"
         )
     return indicators.astype(float)
 

@@ -34,6 +34,7 @@ class Linear:
     directions: Array | None = None  # (q, k), orthonormal columns; None: all
     at_nodes_of: Array | None = None  # (N, q) columns at the nodes of a graph, after some steps of its walk
     node_column: int = 0  # the column of X with the node's number, where there are such
+    on_cloud: bool = False  # trusted near the point cloud only: off it the prior is back, as for the manifold
 
     name = "linear"
     parameters = (VARIANCE,)
@@ -43,6 +44,16 @@ class Linear:
         """Columns of the fitted rows (n, p)."""
         summary = summarize(rows, columns)
         return cls(columns, summary.mean, common_scale(summary))
+
+    @classmethod
+    def of_points(cls, anchors: Array, labelled: Array, columns: IntArray) -> Linear:
+        """Columns of a point cloud, from its anchors (s, q): rows in a file need not be read once more.
+
+        Anchors are averages, so that only labelled rows (m, q) can tell which columns hold indicators.
+        """
+        indicator = np.asarray(((labelled == 0) | (labelled == 1)).all(axis=0))
+        summary = replace(summarize(anchors, np.arange(len(columns))), indicator=indicator)
+        return cls(columns, summary.mean, common_scale(summary), on_cloud=True)
 
     @classmethod
     def of_nodes(cls, table: Array, walked: Array, columns: IntArray, node_column: int) -> Linear:
@@ -73,12 +84,19 @@ class Linear:
 
     def view(self, at: Inputs) -> TermView:
         """The features, and what is left of x outside their directions."""
-        x = self._scaled(at)
+        x, g = self._scaled(at), at.places.closeness
+        off = self.on_cloud and bool((g < 1.0).any())
+        if off:
+            # Far away x may be anything; what the line says there counts for nothing.
+            x = np.where(g[:, None] > 0, x, 0.0) * g[:, None]
         if self.directions is None:
-            return TermView(MatrixRows(x))
+            return TermView(MatrixRows(x), 1.0 - g**2 if off else None)
         known = x @ self.directions
         left = (x - known @ self.directions.T) / np.sqrt(len(self.columns))
-        return TermView(MatrixRows(known), np.einsum("ij,ij->i", left, left), remainder=left)
+        gap = np.einsum("ij,ij->i", left, left)
+        if off:
+            return TermView(MatrixRows(known), gap + 1.0 - g**2)
+        return TermView(MatrixRows(known), gap, remainder=left)
 
     def at_nodes(self, weights: Array) -> Array:
         """The weights themselves."""

@@ -62,7 +62,7 @@ def test_foreign_files_are_refused(tmp_path):
     with pytest.raises(ResultsError, match=r"no run\.json"):
         Store(tmp_path, Toy(), Options())
     (tmp_path / "run.json").write_text("{")
-    with pytest.raises(ResultsError, match="not readable"):
+    with pytest.raises(ResultsError, match="cannot be read"):
         Store(tmp_path, Toy(), Options())
 
 

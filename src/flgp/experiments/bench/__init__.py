@@ -1,4 +1,4 @@
-"""Benchmarks: ours and the peers that are installed, alternating, with accuracy and memory next to time."""
+"""Benchmarks: flgp and the installed peers, alternating, with time, memory and accuracy."""
 
 from .cases import CASES, Case, Problem
 from .report import fitted_slopes, table, write_csv

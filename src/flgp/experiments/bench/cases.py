@@ -1,4 +1,4 @@
-"""The problems of the benchmark: points, truth, which rows are labelled, and who takes part."""
+"""The problems of the benchmark: points, truth, labelled rows, and methods."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ class Problem:
     """One data set with its labels."""
 
     X: Array  # (n, p)
-    y: Any  # (n,) the truth, by which predictions are judged
-    labeled: IntArray  # (m,) rows whose label is given
+    y: Any  # (n,) the truth, used for the scores
+    labeled: IntArray  # (m,) labelled rows
     targets: Any  # (m,) those labels, noise included
     task: str  # "binary", "multiclass" or "regression"
 
 
 @dataclass(frozen=True)
 class Case:
-    """A problem at any size, the settings of ours, and the methods compared.
+    """A problem at any size, the settings of FLGP, and the methods compared.
 
-    `limits` holds the largest n at which a method is tried: beyond it time or memory explode.
+    `limits` holds the largest n at which a method is tried: beyond it time or memory grow too large.
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""One run of one method in a process of its own; prints a line of JSON.
+"""One run of one method in a separate process; prints a line of JSON.
 
-Started by path with any Python that has the method's package, so it uses nothing of flgp unless the method
-does: `python -P child.py METHOD FOLDER THREADS key=value …`. The folder holds X.npy, y.npy (truth),
+Started by path with any Python that has the package of the method, so it does not import flgp unless the
+method does: `python -P child.py METHOD FOLDER THREADS key=value …`. The folder holds X.npy, y.npy (truth),
 labeled.npy and targets.npy. Importing packages and reading files is not timed; building the
 neighbour graph is.
 """
@@ -19,7 +19,7 @@ from typing import Any
 
 
 def anonymous_bytes() -> int | None:
-    """Memory of this process that is not a file's; None where the system does not say."""
+    """Memory of this process that is not backed by a file; None if the system does not report it."""
     try:
         with open("/proc/self/status") as status:
             return next(int(line.split()[1]) * 1024 for line in status if line.startswith("RssAnon"))
@@ -28,7 +28,7 @@ def anonymous_bytes() -> int | None:
 
 
 class PeakMemory:
-    """Peak of anonymous memory above its value at the start, looked at every few milliseconds."""
+    """Peak of anonymous memory above its value at the start, sampled every few milliseconds."""
 
     def __enter__(self) -> PeakMemory:
         start = anonymous_bytes()
@@ -39,7 +39,7 @@ class PeakMemory:
         return self
 
     def watch(self) -> None:
-        """Note the memory until told to stop."""
+        """Record the memory until stopped."""
         while self.running:
             self.peak = max(self.peak, anonymous_bytes() or 0)
             time.sleep(0.005)
@@ -70,7 +70,7 @@ def marked(p: SimpleNamespace, missing: float) -> Any:
 
 
 def flgp(p: SimpleNamespace, base_kernel: str) -> Any:
-    """Ours: fit on all rows, with the predictions of all rows."""
+    """FLGP: fit on all rows and predict all rows."""
     from flgp import FLGPClassifier, FLGPRegressor
 
     regression = p.task == "regression"
@@ -87,7 +87,7 @@ def flgp(p: SimpleNamespace, base_kernel: str) -> Any:
 
 
 def ckdtree(p: SimpleNamespace) -> Any:
-    """Not a method: the neighbour search alone, a yardstick for the machine."""
+    """Not a method: the neighbour search alone, as a reference for the machine."""
     import numpy as np
     from scipy.spatial import cKDTree
 
@@ -104,7 +104,7 @@ def label_spreading(p: SimpleNamespace) -> Any:
     """scikit-learn's label spreading on a neighbour graph."""
     from sklearn.semi_supervised import LabelSpreading
 
-    # The defaults stop before labels have reached most points.
+    # The defaults stop before the labels reach most points.
     model = LabelSpreading(kernel="knn", n_neighbors=10, alpha=0.99, max_iter=5000, n_jobs=p.threads)
     return lambda: model.fit(p.X, marked(p, -1)).transduction_
 
@@ -136,7 +136,7 @@ def gp_regressor(p: SimpleNamespace) -> Any:
 
 
 def graphlearning(p: SimpleNamespace, which: str) -> Any:
-    """GraphLearning's Laplace or Poisson learning, its neighbour search counted."""
+    """GraphLearning's Laplace or Poisson learning, including its neighbour search."""
     import graphlearning as gl
 
     def run() -> Any:
@@ -222,7 +222,7 @@ METHODS = {
 
 
 def main(method: str, folder: str, threads: str, *options: str) -> None:
-    """Run one method and print what it took."""
+    """Run one method and print its time, memory and error."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = threads  # before NumPy is imported
     import numpy as np
@@ -233,7 +233,7 @@ def main(method: str, folder: str, threads: str, *options: str) -> None:
     p = SimpleNamespace(
         **arrays, task=given["task"], threads=int(threads), options=given, seed=int(given["seed"])
     )
-    METHODS[method](first_rows(p))()  # libraries look around once in a process, at the first call
+    METHODS[method](first_rows(p))()  # warm-up: libraries initialise at the first call
     run = METHODS[method](p)
     with PeakMemory() as memory:
         started = time.perf_counter()

@@ -11,7 +11,7 @@ from .runner import Run
 
 
 def plot_runs(runs: Sequence[Run]) -> Any:
-    """A figure with a row for each case: time against n with its fitted slope, and error against time.
+    """A figure with one row per case: time against n with its fitted slope, and error against time.
 
     Returns
     -------

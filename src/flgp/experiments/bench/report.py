@@ -1,4 +1,4 @@
-"""What the runs say: medians in a table, every run in a CSV file, slopes in n."""
+"""Results of the runs: medians in a table, every run in a CSV file, slopes in n."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Summary:
 
 
 def summaries(runs: Sequence[Run]) -> list[Summary]:
-    """One line for each case, size and method, in the order of the runs."""
+    """One summary per case, size and method, in the order of the runs."""
     groups: dict[tuple[str, int, str], list[Run]] = {}
     for run in runs:
         groups.setdefault((run.case, run.n, run.method), []).append(run)
@@ -81,7 +81,7 @@ def table(runs: Sequence[Run]) -> str:
 
 
 def fitted_slopes(runs: Sequence[Run]) -> dict[tuple[str, str], float]:
-    """Slope of log seconds in log n, by least squares, where a method ran at two sizes or more."""
+    """Slope of log seconds in log n, by least squares, for methods that ran at two sizes or more."""
     points: dict[tuple[str, str], list[tuple[int, float]]] = {}
     for line in summaries(runs):
         if line.repeats:
@@ -94,7 +94,7 @@ def fitted_slopes(runs: Sequence[Run]) -> dict[tuple[str, str], float]:
 
 
 def write_csv(runs: Sequence[Run], path: str | PathLike[str]) -> None:
-    """Every run, one a line."""
+    """Every run, one per line."""
     with open(path, "w", newline="") as file:
         writer = csv.DictWriter(file, [field.name for field in fields(Run)])
         writer.writeheader()

@@ -1,4 +1,4 @@
-"""Runs of methods on problems: alternating, each in a child process, one after the other."""
+"""Runs methods on problems: alternating, one at a time, each in a child process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from .cases import Case, Problem
 
-# What a method's process must be able to import.
+# The package that each method needs.
 _PACKAGES = {
     "flgp-lk": "flgp",
     "flgp-sk": "flgp",
@@ -35,7 +35,7 @@ _PACKAGES = {
 
 @dataclass(frozen=True)
 class Run:
-    """One timed run, or why there is none."""
+    """One timed run, or the reason why there is none."""
 
     case: str
     method: str
@@ -43,13 +43,13 @@ class Run:
     repeat: int
     threads: int
     seconds: float = float("nan")
-    memory: float = float("nan")  # peak bytes beyond the data (of R: its whole process)
-    error: float = float("nan")  # share of wrong classes, or root mean squared error; unlabelled rows
+    memory: float = float("nan")  # peak bytes beyond the data (for R: of the whole process)
+    error: float = float("nan")  # fraction of wrong classes, or root mean squared error; unlabelled rows
     status: str = "ok"
 
 
 def available_methods(methods: Sequence[str], peers_python: str | None = None) -> dict[str, str]:
-    """The methods that can run here, each with the interpreter that has its package."""
+    """The methods that can run here, with the interpreter that has the package of each."""
     found = {}
     for method in methods:
         if method.startswith("r-"):
@@ -88,25 +88,25 @@ def run_case(
     peers_python: str | None = None,
     report: Callable[[Run], None] = lambda run: None,
 ) -> list[Run]:
-    """Every method on the case at every size, `repeats` times, the methods taking turns.
+    """Every method on the case at every size, `repeats` times, with the methods in turn.
 
     Parameters
     ----------
     case : Case
     sizes : sequence of int, optional
-        n. Default: the case's.
+        n. Default: the sizes of the case.
     methods : sequence of str, optional
-        Default: all of the case that are installed.
+        Default: all methods of the case that are installed.
     repeats : int
-        Runs of each, with a new problem each time.
+        Runs per method, with a new problem each time.
     threads : int
-        That every method may use.
+        Threads that every method may use.
     timeout : float
-        Seconds after which a run is given up; later repeats of it are left out.
+        Seconds after which a run is stopped; its later repeats are skipped.
     peers_python : str, optional
         Another Python interpreter, in which peers may be installed.
     report : callable
-        Told of every run as it ends.
+        Called with every run as it ends.
 
     Returns
     -------
@@ -137,7 +137,7 @@ def _turn(
     interpreters: dict[str, str],
     given_up: set[str],
 ) -> Iterator[Run]:
-    """One problem, given to every method in turn."""
+    """One problem, run with every method in turn."""
     problem = case.make(n, repeat)
     options = {**case.settings, "seed": repeat, "task": problem.task}
     with tempfile.TemporaryDirectory(prefix="flgp-bench-") as name:

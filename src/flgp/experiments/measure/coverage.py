@@ -1,8 +1,8 @@
-"""Do 90 % intervals of f hold f in 90 of 100 cases? Data simulated from the model itself on a spiral.
+"""Do 90 % intervals contain f in 90 of 100 cases? Data are simulated from the model itself on a spiral.
 
-Each function has a diffusion time of its own, log-uniform from 1/λ_M to 1/λ_1: from what the finest
-eigenfunction can show to what is nearly constant. `--time` fixes it instead. Prints a Markdown table: average
-coverage with the hyperparameters integrated out and optimised.
+Each function has a different diffusion time, log-uniform from 1/λ_M to 1/λ_1: from the finest resolved scale
+to nearly constant. `--time` fixes it instead. Prints a Markdown table: average coverage with the
+hyperparameters integrated out and optimised.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ GRAPH: dict[str, Any] = {
     "residual": None,
     "n_jobs": 1,
 }
-# (true likelihood, what is fitted, standard deviation of f)
+# (true likelihood, fitted likelihood, standard deviation of f)
 CASES: dict[str, tuple[Any, Any, float]] = {
     "gaussian": (Gaussian(noise_variance=0.25), Gaussian(), 1.0),
     "bernoulli": (Bernoulli(), Bernoulli(), 2.0),
@@ -80,7 +80,7 @@ def simulated(
 def coverage(
     name: str, replicates: int, fixed_time: float | None = None, **options: Any
 ) -> tuple[float, float, float]:
-    """Average share of points whose f lies in its 90 % interval, its standard error, and seconds a fit."""
+    """Average fraction of points with f in the 90 % interval, its standard error, and seconds per fit."""
     X, functions, labels = simulated(name, replicates, fixed_time)
     shares, start = [], time.perf_counter()
     for f, y in zip(functions.T, labels.T, strict=True):

@@ -1,4 +1,4 @@
-"""Fit and predict on one worker process and on two, in turn; the rows are made on the workers."""
+"""Fit and predict on one and on two worker processes, in turn; the rows are made on the workers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .out_of_core import six_circles
 
 
 def points(block: Array, block_info: Any = None) -> Array:
-    """Points of six circles in place of a block of zeros."""
+    """Points of six circles instead of a block of zeros."""
     start = block_info[0]["array-location"][0][0] if block_info else 0
     return six_circles(start, len(block))[0].astype(float)
 
 
 def dask_seconds(n: int, workers: int) -> tuple[float, float, float]:
-    """Seconds of fit, seconds of predict, and the share of wrong classes."""
+    """Seconds of fit, seconds of predict, and the fraction of wrong classes."""
     import dask.array as da
     from distributed import Client, LocalCluster
 
@@ -35,7 +35,7 @@ def dask_seconds(n: int, workers: int) -> tuple[float, float, float]:
     ):
         zeros = da.zeros((n, 2), chunks=(min(500_000, n // 4), 2))
         X = zeros.map_blocks(points, dtype=float, meta=np.empty((0, 2))).persist()
-        X.sum().compute()  # the rows are there before the clock starts
+        X.sum().compute()  # make the rows before the clock starts
         labeled, y = six_circles(2**31, 50)
         client.run(lambda: __import__("flgp.rows.dask"))
         started = time.perf_counter()

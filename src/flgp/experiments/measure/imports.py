@@ -1,4 +1,4 @@
-"""Time of `import flgp` against that of `import sklearn.cluster`, in fresh processes that take turns."""
+"""Time of `import flgp` against that of `import sklearn.cluster`, in alternating new processes."""
 
 from __future__ import annotations
 

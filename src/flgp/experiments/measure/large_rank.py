@@ -1,7 +1,7 @@
-"""The paper's model alone on a rough signal, as anchors and eigenpairs grow: error, and what it costs.
+"""The paper's model alone on a rough signal, as anchors and eigenpairs grow: error and cost.
 
 The folded sheet with a short-range signal (length scale 0.04 on a sheet of 1 by 12), a fifth of the points
-labelled. `residual="auto"` is the better tool for such a signal; this shows what rank alone can do.
+labelled. `residual="auto"` suits such a signal better; this shows what rank alone can do.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ class Cost(NamedTuple):
 
     anchors: int
     eigenpairs: int
-    error: float  # mean squared error of f at the points without a label
+    error: float  # mean squared error of f at the unlabelled points
     fit_seconds: float
     predict_seconds: float
     peak_gigabytes: float  # of the process up to now
 
 
 def large_rank(n: int, sizes: Sequence[str]) -> Iterator[Cost]:
-    """Fit one model for each size "anchors:eigenpairs"."""
+    """Fit one model per size "anchors:eigenpairs"."""
     data = folded_sheet(n, random_state=0)
     rng = np.random.default_rng(0)
     y = np.where(rng.random(n) < 0.2, data.y, np.nan)

@@ -1,6 +1,6 @@
-"""Six circles with 50 labels: errors at the fitted points without a label, and at 10,000 new points.
+"""Six circles with 50 labels: errors at the fitted, unlabelled points, and at 10,000 new points.
 
-`flgp bench circles` has the times, `flgp reproduce circles` the paper's table.
+`flgp bench circles` measures times, `flgp reproduce circles` makes the paper's table.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from .catalogue import parser_for, whole
 class Errors(NamedTuple):
     """Means over the seeds."""
 
-    error: float  # share of wrong classes at the fitted points
+    error: float  # fraction of wrong classes at the fitted points
     nll: float
     new_error: float  # at the new points
 
 
 def new_points(n: int, base_kernel: str, seeds: int) -> Errors:
-    """Fit n points with 50 labels, once for each seed."""
+    """Fit n points with 50 labels, once per seed."""
     rows = []
     for seed in range(seeds):
         data, new = circles(n, random_state=seed), circles(10_000, random_state=10_000 + seed)

@@ -25,11 +25,11 @@ class Cost(NamedTuple):
     fit_seconds: float
     predict_seconds: float
     peak_gigabytes: float
-    error: float  # share of wrong classes
+    error: float  # fraction of wrong classes
 
 
 def six_circles(start: int, rows: int) -> tuple[Array, IntArray]:
-    """Points of six circles and their classes, the same whenever they are made."""
+    """Points of six circles and their classes, the same in every call."""
     rng = np.random.default_rng([start, 7])
     angle, circle = rng.uniform(0, 2 * np.pi, rows), rng.integers(0, 6, rows)
     X = (0.5 + 0.1 * circle)[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])

@@ -1,8 +1,8 @@
 """Approximate posteriors of classifiers against long Markov chains at the same hyperparameters.
 
-Prints a Markdown table: mean absolute difference of the class probabilities from the chains', negative
-log-likelihood, expected calibration error and error rate at the points without a label. With --seeds, the
-paper's circles (n = 9000, s = 600, M = 100, m = 50) for that many draws instead, and the mean of each column.
+Prints a Markdown table: mean absolute difference of the class probabilities from the chains, negative
+log-likelihood, expected calibration error and error rate at the unlabelled points. With --seeds, it uses the
+paper's circles (n = 9000, s = 600, M = 100, m = 50) with that many seeds, and prints the column means.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ GIBBS = "Gibbs, one-vs-rest"
 
 @dataclass(frozen=True)
 class Problem:
-    """Points with their classes, and how many labels are shown."""
+    """Points with their classes, and the number of labels."""
 
     name: str
     X: Array
@@ -53,7 +53,7 @@ def posteriors(
 ) -> tuple[dict[str, Array], float]:
     """Class probabilities (b, C) of `new` by method, all at the same hyperparameters; and the worst R-hat.
 
-    The hyperparameters maximise the evidence: that of expectation propagation, or Laplace's for the softmax.
+    The hyperparameters maximise the evidence of expectation propagation, or of Laplace for the softmax.
     """
     learned = FLGPClassifier(**options).fit(X, labels)
     fixed: dict[str, Any] = {"diffusion_time": learned.diffusion_time_, "amplitude": learned.amplitude_}
@@ -71,11 +71,11 @@ def posteriors(
 def one_vs_rest(
     X: Array, labels: IntArray, new: Array, draws: int, **options: Any
 ) -> tuple[dict[str, Array], float]:
-    """As `posteriors`, with a latent function and hyperparameters for each class."""
+    """Like `posteriors`, with a latent function and hyperparameters for each class."""
     classes = np.unique(labels[labels >= 0])
     if len(classes) == 2:
         return posteriors(X, labels, new, draws, **options)
-    # A classifier of its own for each class: given hyperparameters are for all functions of a classifier.
+    # A separate classifier for each class: given hyperparameters apply to all functions of a classifier.
     known = labels >= 0
     parts = [posteriors(X, np.where(known, labels == c, -1), new, draws, **options) for c in classes.tolist()]
     names = parts[0][0]

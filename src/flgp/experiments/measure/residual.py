@@ -1,9 +1,10 @@
 """Long and short range together against each alone, as Markdown tables.
 
-`map` needs nilearn (extra "neuro"), whose bundled motor map it uses. The rivals' hyperparameters maximise
-the same evidence (30 neighbours, all labels), each kernel for itself: kriging predicts from the 30 nearest
-labels, EGP is the dense Gaussian process on up to 5,000 labels (its variances at every 20th point only).
-`counts` are Poisson counts on the folded sheet; there "u alone" is the model with an amplitude of h near 0.
+`map` needs nilearn (extra "neuro"), whose bundled motor map it uses. The hyperparameters of the rivals
+maximise the same evidence (30 neighbours, all labels), separately for each kernel: kriging predicts from the
+30 nearest labels, EGP is the dense Gaussian process on up to 5,000 labels (variances only at every 20th
+point). `counts` are Poisson counts on the folded sheet; there "u alone" is the model with an amplitude of h
+near 0.
 """
 
 from __future__ import annotations
@@ -47,13 +48,13 @@ class Problem:
 
     @property
     def rest(self) -> IntArray:
-        """The rows without a label."""
+        """The unlabelled rows."""
         return np.setdiff1d(np.arange(len(self.X)), self.labeled)
 
 
 @dataclass(frozen=True)
 class Result:
-    """Predictions of the rows without a label."""
+    """Predictions for the unlabelled rows."""
 
     mean: Array
     variance: Array  # of y
@@ -62,7 +63,7 @@ class Result:
 
 
 def flgp(problem: Problem, residual: str | None) -> Result:
-    """Ours, with or without the short-range part."""
+    """FLGP, with or without the short-range part."""
     start = time.perf_counter()
     y = np.full(len(problem.X), np.nan)
     y[problem.labeled] = problem.y[problem.labeled]
@@ -112,9 +113,9 @@ def euclidean(problem: Problem, kernel: str) -> Iterator[tuple[str, Result]]:
     posterior = JointPosterior.of(X, data.features, data.y, data.noise_scale, weights, local, NEIGHBORS)
     search = NeighborSearch(X)
     parts = []
-    for rows in np.array_split(new, max(1, len(new) // 2000)):
-        ones = np.ones((len(rows), 1))
-        kriging = kriging_weights(posterior, rows, search)
+    for points in np.array_split(new, max(1, len(new) // 2000)):
+        ones = np.ones((len(points), 1))
+        kriging = kriging_weights(posterior, points, search)
         parts.append(kriged_moments(posterior, kriging, ones @ weights.mean, ones @ weights.factor))
     mean, variance = (np.concatenate([getattr(p, name) for p in parts]) for name in ("mean", "variance"))
     seconds = time.perf_counter() - start
@@ -175,7 +176,7 @@ def circles_problem(m: int) -> Callable[[int], Problem]:
 
 
 def sheet_problem(ratio: float) -> Callable[[int], Problem]:
-    """A signal of two ranges on a folded sheet, this share of it labelled."""
+    """A signal of two ranges on a folded sheet, with this fraction labelled."""
 
     def make(seed: int) -> Problem:
         data = folded_sheet(20_000, random_state=seed)
@@ -186,7 +187,7 @@ def sheet_problem(ratio: float) -> Callable[[int], Problem]:
 
 
 def map_problem(seed: int) -> Problem:
-    """The motor map that nilearn bundles, a fifth of it labelled."""
+    """The motor map bundled with nilearn, with a fifth of it labelled."""
     import nibabel
     from nilearn.datasets import load_sample_motor_activation_image
 
@@ -199,7 +200,7 @@ def map_problem(seed: int) -> Problem:
 
 
 def compare(title: str, make: Callable[[int], Problem], seeds: int, notes: bool) -> None:
-    """A table of ours and the rivals, means over the seeds."""
+    """A table of FLGP and the rivals, with means over the seeds."""
     table: dict[str, list[dict[str, float]]] = {}
     for seed in range(seeds):
         problem = make(seed)

@@ -1,4 +1,4 @@
-"""Brain activation maps: some voxels of each subject's activation region are seen, the rest predicted."""
+"""Brain activation maps: predict the activation region of each subject from some of its voxels."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from .published import BRAIN
 from .tables import Table, cell, number, summarize
 
 RATIOS = (0.2, 0.3, 0.4)
-# The dense model's hyperparameters come from so many of its labels; its predictions use all of them.
+# The dense model learns its hyperparameters from this many labels; its predictions use all of them.
 _PILOT = 1500
 _SCORES = ("n_labeled", "n_held_out", "mse", "trimmed_mse", "nll", "trimmed_nll", "coverage")
 
 
 @lru_cache(maxsize=1)
 def _regions(maps: tuple[str, ...], region: str | None) -> Any:
-    """Activation regions of the maps, found once in each process."""
+    """Activation regions of the maps, computed once per process."""
     from ...neuro import activation_regions
 
     return activation_regions(maps, region=region)
 
 
 def given_maps(options: Options) -> tuple[str, ...]:
-    """The user's maps, or the one that nilearn bundles."""
+    """The user's maps, or the one bundled with nilearn."""
     if options.maps:
         return options.maps
     try:
         from nilearn.datasets import load_sample_motor_activation_image
     except ImportError as error:
-        raise ValueError("nilearn is missing. Install it by: pip install 'flgp[neuro]'") from error
+        raise ValueError("nilearn is missing. Install it: pip install 'flgp[neuro]'") from error
     return (str(load_sample_motor_activation_image()),)
 
 
 def activation_data(options: Options, subject: int) -> tuple[Array, Array]:
-    """Coordinates in mm (n, 3) and intensities (n,) of a subject's region."""
+    """Coordinates in mm (n, 3) and intensities (n,) of the region of a subject."""
     from ...neuro.volumes import on_grid_of, read_volume
 
     maps = given_maps(options)
@@ -58,14 +58,14 @@ class Brain(Experiment):
     """Section 4 of the experiments."""
 
     name = "brain"
-    summary = "reconstruction of activation maps from a share of their voxels"
+    summary = "reconstruction of activation maps from a fraction of their voxels"
     keys = ("subject", "ratio", "method", "model", "repeat")
     metrics = (*_SCORES, "seconds")
     methods = ("egp", "glgp-star", "sk", "lk", DEFAULTS)
     models = MODELS
 
     def jobs(self, options: Options) -> list[Row]:
-        """One for each subject, repeat, ratio, method and model."""
+        """One job for each subject, repeat, ratio, method and model."""
         kept = np.flatnonzero(_regions(given_maps(options), options.region).kept)
         ratios = RATIOS[:1] if options.quick else RATIOS
         return [
@@ -77,7 +77,7 @@ class Brain(Experiment):
         ]
 
     def run(self, job: Mapping[str, Any], options: Options) -> Row:
-        """Errors on the voxels that were not seen."""
+        """Errors on the held-out voxels."""
         from ...neuro.scores import score_predictions
 
         X, y = activation_data(options, job["subject"])
@@ -99,7 +99,7 @@ class Brain(Experiment):
         return {**asdict(score_predictions(y[~seen], mean, std, int(seen.sum()))), "seconds": seconds}
 
     def tables(self, rows: Sequence[Row], options: Options) -> list[Table]:
-        """One for each ratio, the published figures beside ours."""
+        """One table per ratio, with the published numbers next to ours."""
         maps = given_maps(options)
         source = (
             f"{len(maps)} map(s) given"

@@ -6,7 +6,7 @@ from importlib import import_module
 
 from .experiment import Experiment
 
-# Imported when asked for, so that the command line starts quickly.
+# Imported on demand, so that the command line starts quickly.
 _MODULES = {
     "spiral": "spiral",
     "circles": "circles",
@@ -22,7 +22,7 @@ NAMES = tuple(_MODULES)
 
 
 def find(name: str) -> Experiment:
-    """The experiment of this name, or a ValueError that lists the known ones."""
+    """The experiment with this name; raises a ValueError that lists the known ones."""
     if name not in _MODULES:
         raise ValueError(f"Unknown experiment {name!r}. Known: {', '.join(NAMES)}.")
     experiment: Experiment = import_module(f".{_MODULES[name]}", __package__).EXPERIMENT

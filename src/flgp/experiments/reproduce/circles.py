@@ -1,4 +1,4 @@
-"""Six concentric circles: classes that only the manifold tells apart."""
+"""Six concentric circles: classes that only the manifold separates."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Circles(Experiment):
     models = MODELS
 
     def jobs(self, options: Options) -> list[Row]:
-        """One for each n, repeat, method and model."""
+        """One job for each n, repeat, method and model."""
         quick = ("egp", "glgp-star", "sr", "sk", "lr", "lk", DEFAULTS)
         methods = self.chosen_methods(options)
         if options.quick and options.methods is None:
@@ -70,7 +70,7 @@ class Circles(Experiment):
         return measure(model, data.X, data.y, M_LABELS, labels)
 
     def tables(self, rows: Sequence[Row], options: Options) -> list[Table]:
-        """One for each n."""
+        """One table per n."""
         return error_table("circles", "Concentric circles", rows, CIRCLES, self.methods, 20)
 
     def figures(self, rows: Sequence[Row], options: Options) -> Iterator[tuple[str, Any]]:

@@ -1,4 +1,4 @@
-"""What the experiments with classes share: the measurement of one row, and the table beside the published."""
+"""Shared by the classification experiments: the measurement of one row, and the table of results."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _NOTE = (
 
 
 def some_labels(y: IntArray, m: int, seed: int) -> tuple[IntArray, IntArray]:
-    """Labels with all but m set to -1, and the rows without."""
+    """Labels with all but m set to -1, and the unlabelled rows."""
     rng = np.random.default_rng(seed)
     known = rng.choice(len(y), size=min(m, len(y)), replace=False)
     labels = np.full(len(y), -1, dtype=np.int64)
@@ -51,7 +51,7 @@ def some_labels(y: IntArray, m: int, seed: int) -> tuple[IntArray, IntArray]:
 
 
 def measure(model: Any, X: Array, y: IntArray, m: int, seed: int) -> Row:
-    """Fit, predict the rest, score. Seconds are those of the fit and of all probabilities."""
+    """Fit, predict the unlabelled rows, and score. Seconds include the fit and all probabilities."""
     labels, rest = some_labels(y, m, seed)
     started = time.perf_counter()
     model.fit(X, labels)
@@ -78,7 +78,7 @@ def _ece(y: IntArray, proba: Array, classes: Array) -> float:
 
 
 def all_classes(y: IntArray, proba: Array, classes: Array) -> tuple[Array, Array]:
-    """Columns of zeros for classes that no label showed."""
+    """Add columns of zeros for classes without a label."""
     unseen = np.setdiff1d(np.unique(y), classes)
     if len(unseen) == 0:
         return proba, classes
@@ -93,7 +93,7 @@ def error_table(
     methods: Sequence[str],
     published_repeats: int,
 ) -> list[Table]:
-    """One table for each n: published, the paper's model here, ours."""
+    """One table per n: published, the paper's model here, ours."""
     tables = []
     for n in sorted({row["n"] for row in rows}):
         lines: list[tuple[str, ...]] = []

@@ -1,4 +1,4 @@
-"""What an experiment is: jobs that give one row each, and tables and figures made of the rows."""
+"""The interface of an experiment: jobs that give one row each, and tables and figures of the rows."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .tables import Table
 
 Row = dict[str, Any]
 
-# Up to this many points a job runs in one thread: several jobs at a time are the better use of the cores.
+# Up to this many points a job runs in one thread: parallel jobs use the cores better.
 _SMALL = 100_000
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the reader of the paper may change. None: as in the paper."""
+    """The settings that the user may change. None: as in the paper."""
 
     n: tuple[int, ...] | None = None
     repeats: int | None = None
@@ -29,25 +29,25 @@ class Options:
     seed: int = 0
     data_dir: str | None = None
     quick: bool = False
-    maps: tuple[str, ...] = ()  # brain maps of one's own
-    region: str | None = None  # where they are compared, if not by their own values
+    maps: tuple[str, ...] = ()  # brain maps of the user
+    region: str | None = None  # region for the maps; None: chosen from their values
 
     def repeats_or(self, full: int, quick: int = 1) -> int:
-        """The number of repeats asked for."""
+        """The requested number of repeats, or the default."""
         return self.repeats if self.repeats is not None else quick if self.quick else full
 
     def sizes_or(self, full: Sequence[int], quick: Sequence[int]) -> tuple[int, ...]:
-        """The numbers of points asked for."""
+        """The requested numbers of points, or the default."""
         return self.n if self.n is not None else tuple(quick if self.quick else full)
 
 
 class Experiment(ABC):
-    """One table, or several, of the paper."""
+    """One or more tables of the paper."""
 
     name: str
     summary: str
-    keys: tuple[str, ...]  # columns that say what a row is about
-    metrics: tuple[str, ...]  # columns that were measured
+    keys: tuple[str, ...]  # columns that identify a row
+    metrics: tuple[str, ...]  # measured columns
     methods: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
 
@@ -61,24 +61,24 @@ class Experiment(ABC):
 
     @abstractmethod
     def tables(self, rows: Sequence[Row], options: Options) -> list[Table]:
-        """What the rows say, beside what was published."""
+        """The results next to the published ones."""
 
     def figures(self, rows: Sequence[Row], options: Options) -> Iterator[tuple[str, Any]]:
-        """Names and Matplotlib figures, made one after the other."""
+        """Names and Matplotlib figures, made one at a time."""
         return iter(())
 
     # -- shared ----------------------------------------------------------------------------------------
 
     def chosen_methods(self, options: Options) -> tuple[str, ...]:
-        """The methods asked for, in the order of the paper."""
+        """The requested methods, in the order of the paper."""
         return _chosen("method", options.methods, self.methods)
 
     def chosen_models(self, options: Options) -> tuple[str, ...]:
-        """The models asked for."""
+        """The requested models."""
         return _chosen("model", options.models, self.models)
 
     def check(self, options: Options) -> None:
-        """Raise a ValueError that names what is not known."""
+        """Raise a ValueError that names unknown methods or models."""
         self.chosen_methods(options)
         self.chosen_models(options)
         if options.repeats is not None and options.repeats < 1:
@@ -98,11 +98,11 @@ def _chosen(what: str, asked: Sequence[str] | None, known: tuple[str, ...]) -> t
 
 
 def seeds(options: Options, *about: int) -> list[int]:
-    """Four independent seeds (points, labels, anchors, spare) of one repeat: the same for every method."""
+    """Four independent seeds (points, labels, anchors, spare) of one repeat, the same for every method."""
     state = np.random.SeedSequence([options.seed, *about]).generate_state(4)
     return [int(word % 2**31) for word in state]
 
 
 def threads_for(n: int) -> int:
-    """Threads of a job. Does not depend on how many jobs run at a time, so neither do the numbers."""
+    """Threads of a job; independent of the number of parallel jobs, so that the results are too."""
     return 1 if n <= _SMALL else thread_count(None)

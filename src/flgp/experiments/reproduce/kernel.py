@@ -1,4 +1,4 @@
-"""How near the estimated heat kernel is to the exact one, on a circle, a sphere and a flat torus."""
+"""Accuracy of the estimated heat kernel on a circle, a sphere and a flat torus."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ FLGP, GLGP = "flgp", "glgp"
 TIMES = {"circle": 0.01, "sphere": 0.3, "torus": 0.5}
 _MAKE: dict[str, Any] = {"circle": circle, "sphere": sphere, "torus": torus}
 
-# The paper's grid on the circle, then schedules along which n, s and M grow and ε shrinks together. There r
-# reaches five bandwidths: a kernel that is cut off earlier diffuses more slowly than t/ε² says.
+# The paper's grid on the circle, then schedules along which n, s and M grow and ε shrinks. There r reaches
+# five bandwidths: a kernel truncated earlier diffuses more slowly than t/ε² suggests.
 _PAPER = [("circle", 6000, 200, 10, M, epsilon) for epsilon in (0.02, 0.08) for M in (20, 25, 30, 40)]
 _TOGETHER = [
     ("circle", 1500, 100, 26, 17, 0.16),
@@ -52,7 +52,7 @@ class Kernel(Experiment):
     methods = (FLGP, GLGP)
 
     def jobs(self, options: Options) -> list[Row]:
-        """The paper's settings, and those in which everything moves together."""
+        """The paper's settings, and schedules in which all parameters change together."""
         settings = [("paper", *each) for each in _PAPER] + [("together", *each) for each in _TOGETHER]
         jobs = []
         for repeat in range(options.repeats_or(3, 1)):

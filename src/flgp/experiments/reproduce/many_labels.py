@@ -46,6 +46,7 @@ class ManyLabels(Experiment):
         model = FLGPRegressor(
             n_anchors=1000,
             n_eigenpairs=job["M"],
+            linear=None,
             residual=None,
             random_state=anchors,
             n_jobs=threads_for(n),

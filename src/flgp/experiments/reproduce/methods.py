@@ -1,8 +1,8 @@
-"""The methods of the paper's tables: which estimator, with which settings.
+"""The methods of the paper's tables: estimators and settings.
 
-Each in two models. "paper": amplitude 1, zero mean, Laplace's approximation and one against the rest, as
-published. "ours": what the library does by default about these, on the same graph. The method "defaults"
-leaves the graph to the library too.
+Each method has two models. "paper": amplitude 1, zero mean, Laplace's approximation and one against the rest,
+as published. "ours": the defaults of the library for these, on the same graph. The method "defaults" uses the
+default graph too.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LABELS = {
     DEFAULTS: "FLGP, all defaults",
 }
 _GRAPHS = {"sr": ("se", "random"), "sk": ("se", "kmeans"), "lr": ("lae", "random"), "lk": ("lae", "kmeans")}
-# What the published code calls is kernlab's gausspr with its defaults: nothing is learned.
+# The published code calls kernlab's gausspr with its defaults: nothing is learned.
 _PAPER_EGP: dict[str, Any] = {"length_scale": "automatic", "amplitude": 1.0}
 
 
@@ -45,11 +45,11 @@ class Setting:
     r_sparse: int = 30  # sparse GLGP
     seed: int = 0
     threads: int = 1
-    anchors: str = "kmeans"  # the rule where the paper says k-means
+    anchors: str = "kmeans"  # the rule used where the paper says k-means
 
 
 def combinations(methods: tuple[str, ...], models: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Pairs of method and model; the library's defaults are one model only."""
+    """Pairs of method and model; the library defaults have one model only."""
     return [(m, model) for m in methods for model in models if m != DEFAULTS or model == OURS]
 
 
@@ -59,7 +59,7 @@ def classifier(method: str, model: str, setting: Setting) -> Any:
         return EGPClassifier(**(_PAPER_EGP if model == PAPER else {}), random_state=setting.seed)
     own: dict[str, Any] = {}
     if model == PAPER:
-        own = {"amplitude": 1.0, "inference": "laplace", "multi_class": "one_vs_rest"}
+        own = {"amplitude": 1.0, "inference": "laplace", "multi_class": "one_vs_rest", "mean": "zero"}
     if "glgp" in method:
         return GLGPClassifier(**_glgp(method, setting), **own)
     return FLGPClassifier(**_flgp(method, setting), **own)

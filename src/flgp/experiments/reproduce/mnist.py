@@ -48,7 +48,7 @@ class MnistTable(Experiment):
     models = MODELS
 
     def jobs(self, options: Options) -> list[Row]:
-        """One for each n, repeat, method and model."""
+        """One job for each n, repeat, method and model."""
         methods = self.chosen_methods(options)
         in_a_minute = options.quick and options.methods is None
         if in_a_minute:
@@ -65,13 +65,13 @@ class MnistTable(Experiment):
         """Error, NLL, calibration and time of a method."""
         n, repeat = job["n"], job["repeat"]
         subset, labels, anchors, _ = seeds(options, n, repeat)
-        # Only a subset differs between repeats; the crops are drawn once and kept on disk.
+        # Only subsets differ between repeats; the crops are drawn once and kept on disk.
         data = digits(n, options.data_dir, subset if n < 70_000 else 0)
         model = classifier(job["method"], job["model"], setting(n, anchors))
         return measure(model, data.X, data.y, M_LABELS, labels)
 
     def tables(self, rows: Sequence[Row], options: Options) -> list[Table]:
-        """One for each n."""
+        """One table per n."""
         return error_table("mnist", "MNIST, m = 200", rows, MNIST, self.methods, 10)
 
     def figures(self, rows: Sequence[Row], options: Options) -> Iterator[tuple[str, Any]]:

@@ -1,7 +1,7 @@
-"""The paper's figures: mean and standard deviation over repeats, as in its tables and public results.
+"""The published numbers: mean and standard deviation over repeats, as in the tables and public results.
 
-Its negative log-likelihoods of classification follow a convention of their own (1e-2 inside the logarithm,
-ten one-against-rest terms for MNIST), so they are shown as published and not compared.
+The published negative log-likelihoods of classification follow a different convention (1e-2 inside the
+logarithm, ten one-against-rest terms for MNIST), so they are shown but not compared.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Published:
-    """A row of a table of classification at one n; errors in percent."""
+    """A row of a classification table at one n; errors in percent."""
 
     error: float
     error_sd: float | None
@@ -33,7 +33,7 @@ CIRCLES = {
         _CIRCLES, (22.2, 3.2, 0.48, 3.18), (14.9, 4.4, 0.43, 6.89), (10.4, 5.1, 0.40, 589.14)
     ),
     "sparse-glgp": _by_size(_CIRCLES, (0.0, 0.0, 0.18, 5.67), (0.0, 0.0, 0.18, 18.33), None),
-    # "<0.1" is written 0.1, with a standard deviation that makes no difference.
+    # "<0.1" is stored as 0.1, with a negligible standard deviation.
     "flgp-x": _by_size(_CIRCLES, (0.1, 0.0, 0.19, 6.65), (0.1, 0.0, 0.18, 20.04), None),
     "sr": _by_size(_CIRCLES, (16.9, 6.3, 0.47, 2.67), (9.1, 4.5, 0.40, 2.72), (10.7, 5.5, 0.41, 117.19)),
     "sk": _by_size(_CIRCLES, (1.0, 2.6, 0.21, 6.62), (0.1, 0.0, 0.19, 3.53), (0.1, 0.4, 0.19, 123.06)),
@@ -87,12 +87,12 @@ SENSITIVITY: dict[tuple[int, int, int], dict[str, tuple[float, float]]] = {
     (1000, 7, 200): {"sk": (9.7, 7.8), "lk": (12.8, 9.9)},
 }
 
-# The methods that must not be above the published error by more than two of its standard errors.
+# The methods whose error may exceed the published one by at most two of its standard errors.
 AT_LEAST_AS_GOOD = ("lk", "sk", "flgp-x")
 
 
 def bar(method: str, mean: float, published: Published, repeats: int) -> str:
-    """Whether an error (percent) meets the bar that the published figure sets."""
+    """Whether an error (percent) meets the bar set by the published number."""
     sd = published.error_sd or 0.0
     allowed = 2 * sd / repeats**0.5 if method in AT_LEAST_AS_GOOD else 2 * sd
     return "met" if mean <= published.error + allowed + 1e-9 else "not met"

@@ -1,4 +1,4 @@
-"""What the experiments with real-valued targets share: the measurement of one row."""
+"""Shared by the regression experiments: the measurement of one row."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ METRICS = ("rmse", "mse", "nll", "seconds")
 
 
 def measure(model: Any, data: RegressionData, m: int, seed: int) -> Row:
-    """Fit m noisy labels, predict the rest: error against f without noise, NLL of y."""
+    """Fit m noisy labels and predict the rest: error against f without noise, NLL of y."""
     n = len(data.f)
     known = np.random.default_rng(seed).choice(n, size=min(m, n), replace=False)
     y = np.full(n, np.nan)

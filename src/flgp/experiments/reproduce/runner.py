@@ -1,4 +1,4 @@
-"""Runs the jobs of an experiment, one or several at a time."""
+"""Runs the jobs of an experiment, one at a time or in parallel."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from .experiment import Experiment, Options, Row, threads_for
 
 
 def run_jobs(experiment: Experiment, jobs: Sequence[Row], options: Options, n_jobs: int = 1) -> Iterator[Row]:
-    """Rows with keys and metrics, as they are ready.
+    """Rows with keys and metrics, as they become ready.
 
-    With several jobs at a time they run in processes of their own. A job's numbers depend on its keys and the
-    seed alone, so they are the same.
+    Parallel jobs run in separate processes. The results of a job depend on its keys and the seed alone, so
+    they stay the same.
     """
     if n_jobs == 1 or len(jobs) < 2:
         for job in jobs:
@@ -42,12 +42,12 @@ def _run_by_name(name: str, job: Row, options: Options) -> Row:
 
 def _run(experiment: Experiment, job: Row, options: Options) -> Row:
     with threadpool_limits(threads_for(int(job.get("n", 0)))), warnings.catch_warnings():
-        # Graphs in parts and searches that end at a bound are part of what is measured.
+        # Disconnected graphs and searches that end at a bound are part of the measurement.
         warnings.simplefilter("ignore")
         return {**job, **experiment.run(job, options)}
 
 
 def peak_gigabytes() -> float:
-    """The most memory this process has had."""
+    """Peak memory of this process."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (2**30 if sys.platform == "darwin" else 2**20)

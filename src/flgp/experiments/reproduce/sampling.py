@@ -1,4 +1,4 @@
-"""The spiral under three laws of sampling: how much an uneven density costs."""
+"""The spiral under three sampling distributions: the cost of an uneven density."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Sampling(Experiment):
     models = MODELS
 
     def jobs(self, options: Options) -> list[Row]:
-        """One for each law, n, repeat, method and model."""
+        """One job for each law, n, repeat, method and model."""
         return [
             {"law": law, "n": n, "method": method, "model": model, "repeat": repeat}
             for n in options.sizes_or((2000, 10_000), (2000,))
@@ -38,7 +38,7 @@ class Sampling(Experiment):
         ]
 
     def run(self, job: Mapping[str, Any], options: Options) -> Row:
-        """Error of a method on the rest."""
+        """Error of a method on the unlabelled rows."""
         n = job["n"]
         place, labels, anchors, _ = seeds(options, n, job["repeat"], LAWS.index(job["law"]))
         data = spiral(n, sampling=job["law"], random_state=place)
@@ -46,7 +46,7 @@ class Sampling(Experiment):
         return measure(regressor(job["method"], job["model"], setting), data, M_LABELS, labels)
 
     def tables(self, rows: Sequence[Row], options: Options) -> list[Table]:
-        """One for each n: mean squared errors, law by law."""
+        """One table per n: mean squared errors, law by law."""
         tables = []
         for n in sorted({row["n"] for row in rows}):
             lines = []

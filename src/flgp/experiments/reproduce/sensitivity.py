@@ -1,4 +1,4 @@
-"""MNIST with other s, r and M: which of them matters."""
+"""MNIST with other s, r and M: sensitivity to each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The spiral of Figure 1: a function that is smooth along the curve and not across its turns."""
+"""The spiral of Figure 1: a function that is smooth along the curve but not across its turns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Spiral(Experiment):
     models = MODELS
 
     def jobs(self, options: Options) -> list[Row]:
-        """One for each n, repeat, method and model."""
+        """One job for each n, repeat, method and model."""
         return [
             {"n": n, "method": method, "model": model, "repeat": repeat}
             for n in options.sizes_or((4000,), (4000,))
@@ -35,7 +35,7 @@ class Spiral(Experiment):
         ]
 
     def run(self, job: Mapping[str, Any], options: Options) -> Row:
-        """Error of a method on the rest."""
+        """Error of a method on the unlabelled rows."""
         n = job["n"]
         noise, labels, anchors, _ = seeds(options, n, job["repeat"])
         data = spiral(n, random_state=noise)
@@ -43,7 +43,7 @@ class Spiral(Experiment):
         return measure(regressor(job["method"], job["model"], setting), data, M_LABELS, labels)
 
     def tables(self, rows: Sequence[Row], options: Options) -> list[Table]:
-        """RMSE beside the published."""
+        """RMSE next to the published one."""
         tables = []
         for n in sorted({row["n"] for row in rows}):
             lines = []

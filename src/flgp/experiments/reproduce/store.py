@@ -1,4 +1,4 @@
-"""Results on disk, row by row: a run that stops goes on where it was; another version's are not mixed in."""
+"""Results on disk, row by row: an interrupted run resumes, and results of different versions never mix."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Store:
     experiment : Experiment
     options : Options
     command : str
-        What the user typed, kept for the record.
+        The command as typed, for the record.
     """
 
     def __init__(self, folder: Path, experiment: Experiment, options: Options, command: str = "") -> None:
@@ -41,7 +41,7 @@ class Store:
 
     def _open(self, options: Options, command: str) -> None:
         header = self.folder / "run.json"
-        # Settings that change the numbers of a row. Others only say which rows there are.
+        # Settings that change the numbers of a row. Others only select rows.
         mine = {
             "experiment": self.experiment.name,
             "flgp": __version__,
@@ -53,11 +53,11 @@ class Store:
             try:
                 theirs = json.loads(header.read_text(encoding="utf-8"))
             except ValueError as error:
-                raise ResultsError(f"{header} is not readable ({error}). Choose another --out.") from error
+                raise ResultsError(f"{header} cannot be read ({error}). Choose another --out.") from error
             for key, value in mine.items():
                 if theirs.get(key) != value:
                     raise ResultsError(
-                        f"{self.folder} holds results with {key} = {theirs.get(key)!r}, this run has "
+                        f"{self.folder} holds results with {key} = {theirs.get(key)!r}, but this run has "
                         f"{value!r}. Choose another --out, or delete that folder."
                     )
             if command not in theirs["commands"]:
@@ -65,7 +65,7 @@ class Store:
                 _write_json(header, theirs)
             return
         if self.path.exists():
-            raise ResultsError(f"{self.path} has no run.json beside it. Choose another --out.")
+            raise ResultsError(f"{self.path} has no run.json next to it. Choose another --out.")
         self.folder.mkdir(parents=True, exist_ok=True)
         record = {
             **mine,
@@ -93,22 +93,22 @@ class Store:
             csv.writer(file, lineterminator="\n").writerows([self.columns, *lines])
 
     def key(self, row: Mapping[str, Any]) -> tuple[str, ...]:
-        """What a row is about, as text."""
+        """The keys of a row, as text."""
         return tuple(str(row[name]) for name in self.experiment.keys)
 
     def missing(self, jobs: Iterable[Row]) -> list[Row]:
-        """The jobs whose rows are not here yet."""
+        """The jobs without a row so far."""
         done = {self.key(row) for row in self.rows}
         return [job for job in jobs if self.key(job) not in done]
 
     def add(self, row: Row) -> None:
-        """Keep a row, on disk at once."""
+        """Store a row, on disk at once."""
         with self.path.open("a", newline="", encoding="utf-8") as file:
             csv.writer(file, lineterminator="\n").writerow([_text(row[name]) for name in self.columns])
         self.rows.append({name: _value(_text(row[name])) for name in self.columns})
 
     def ordered(self) -> list[Row]:
-        """All rows of the folder, in an order that does not depend on when they were ready."""
+        """All rows of the folder, in an order that does not depend on when they finished."""
         return sorted(self.rows, key=lambda row: tuple(row[name] for name in self.experiment.keys))
 
 

@@ -22,7 +22,7 @@ class Table:
     note: str = ""
 
     def markdown(self) -> str:
-        """GitHub's table, below its title."""
+        """A GitHub table with its title."""
         lines = [f"### {self.title}", "", _line(self.columns), _line("---" for _ in self.columns)]
         lines += [_line(row) for row in self.rows]
         if self.note:
@@ -51,7 +51,7 @@ class Summary:
     count: int
 
     def text(self, digits: int = 1, factor: float = 1.0) -> str:
-        """mean(sd), or the mean alone of a single repeat."""
+        """mean(sd), or the mean alone for a single repeat."""
         mean = f"{factor * self.mean:.{digits}f}"
         return mean if self.count == 1 else f"{mean}({factor * self.sd:.{digits}f})"
 

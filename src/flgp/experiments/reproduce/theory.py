@@ -1,4 +1,4 @@
-"""The paper's theorems, empirically: prediction error against kernel error, and error against m."""
+"""The theorems of the paper, empirically: prediction error against kernel error, and error against m."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .kernel import FLGP, eigenfeatures
 from .tables import Table
 
 THEOREM_3, CONTRACTION = "kernel-error", "contraction"
-# Theorem 3: manifold time, noise and labels of the posterior that is approximated.
+# Theorem 3: manifold time, noise and labels of the approximated posterior.
 _TIME, _NOISE, _LABELS = 0.05, 0.5, 60
-# (s, M, ε), with M large enough that what is cut off does not count.
+# (s, M, ε), with M large enough that the truncation is negligible.
 _APPROXIMATIONS = [(s, 31, epsilon) for s in (200, 400) for epsilon in (0.16, 0.11, 0.08, 0.055, 0.04, 0.03)]
 SMOOTHNESS = (1.0, 2.0, 4.0)
 _COUNTS = (25, 50, 100, 200, 400, 800, 1600, 3200)
@@ -32,7 +32,7 @@ class Theory(Experiment):
     metrics = ("kernel_error", "prediction_error")
 
     def jobs(self, options: Options) -> list[Row]:
-        """Approximations of one posterior, then functions of three smoothnesses."""
+        """Approximations of one posterior, then functions of three degrees of smoothness."""
         repeats = options.repeats_or(10, 1)
         (n,) = options.sizes_or((6000,), (3000,))[:1]
         counts = [m for m in _COUNTS if m <= (800 if options.quick else n)]
@@ -85,7 +85,7 @@ class Theory(Experiment):
 
 
 def _theorem_3(job: Mapping[str, Any], one: list[int]) -> Row:
-    """Posterior means under the exact and the estimated kernel, same labels, same noise."""
+    """Posterior means under the exact and the estimated kernel, with the same labels and noise."""
     data = circle(job["n"], noise_sd=_NOISE, random_state=one[0])
     known = np.random.default_rng(one[1]).choice(job["n"], size=job["m"], replace=False)
     reach = int(np.ceil(10 * job["epsilon"] * job["s"] / (2 * np.pi)))  # anchors within five bandwidths
@@ -107,7 +107,7 @@ def _posterior_mean(cross: Array, known: Array, y: Array) -> Array:
 
 
 def _contraction(job: Mapping[str, Any], one: list[int]) -> Row:
-    """Error of FLGP for a function whose smoothness is known."""
+    """Error of FLGP for a function of known smoothness."""
     n, m = job["n"], job["m"]
     data = circle(n, noise_sd=0.3, random_state=one[0])
     f = rough_function(data.theta, job["smoothness"], one[3])
@@ -133,7 +133,7 @@ def rough_function(theta: Array, smoothness: float, seed: int) -> Array:
 
 
 def theorem_3_points(rows: Sequence[Row]) -> tuple[Array, Array]:
-    """Kernel and prediction errors, one point for each approximation and repeat."""
+    """Kernel and prediction errors, one point per approximation and repeat."""
     chosen = [row for row in rows if row["part"] == THEOREM_3]
     return (
         np.array([row["kernel_error"] for row in chosen], dtype=float),

@@ -13,10 +13,10 @@ from .neighbors import MAX_TREE_COLUMNS
 
 ANCHOR_RULES = ("kmeans", "minibatch", "random", "all")
 
-# Points that k-means sees for each anchor, and at least in all: in few columns more does not improve the
-# predictions; in many columns (where a cluster is a cloud in p dimensions) it does.
+# Points per anchor for k-means, and the least in total: in few columns more do not improve the predictions;
+# in many columns (where a cluster is a cloud in p dimensions) they do.
 _SAMPLE_PER_ANCHOR, _SMALLEST_SAMPLE = 20, 100_000
-# In many columns, what further rounds of Lloyd's iteration would gain is lost in the mean over several sets.
+# In many columns, further rounds of Lloyd's iteration do not improve the mean over several sets.
 _ROUNDS_OF_SEVERAL = 6
 
 
@@ -37,7 +37,7 @@ def choose_anchors(
     rule : one of `ANCHOR_RULES`, or an array of shape (s, p)
     rng : numpy.random.Generator
     one_of_several : bool
-        Whether these are one of several sets, which need not be as good.
+        Whether this is one of several sets; fewer iterations are then enough.
     """
     if not isinstance(rule, str):
         return _distinct(rule)
@@ -60,12 +60,12 @@ def choose_anchors(
 
 
 def _sample(X: RowLike, count: int, rng: np.random.Generator) -> Array:
-    """`count` rows without replacement, in their order, so that files are read forwards."""
+    """`count` rows without replacement, in ascending order, so that files are read forwards."""
     return take_rows(X, np.sort(rng.choice(X.shape[0], size=count, replace=False)))
 
 
 def _distinct(points: Array) -> Array:
-    """The points without repetition, in their order."""
+    """The distinct points, in their original order."""
     points = np.ascontiguousarray(points, dtype=np.float64)
     _, first = np.unique(points, axis=0, return_index=True)
     return points[np.sort(first)]

@@ -23,8 +23,8 @@ from .walk import NeighborBlock, NeighborGraph, Transition, anchor_gram, fit_tra
 
 # Bandwidths are searched as c in 4ε² = c · mean d²: the paper's grid.
 BANDWIDTH_GRID = np.geomspace(0.1, 10.0, 20)
-# Rows that the search for the bandwidth looks at, and more where there are many anchors, up to twice as many;
-# the final graph uses all.
+# Number of rows in the bandwidth search, up to twice as many if there are many anchors; the final graph uses
+# all rows.
 _SEARCH_ROWS, _SEARCH_ROWS_PER_ANCHOR = 65_536, 100
 # Neighbours of rows on disk are kept up to this many pairs, about 200 MB.
 CACHED_PAIRS = 10_000_000
@@ -32,7 +32,7 @@ CACHED_PAIRS = 10_000_000
 
 @dataclass(frozen=True)
 class CloudPlaces:
-    """Points with their nearest anchors, which do not depend on the bandwidth."""
+    """Points and their nearest anchors, which do not depend on the bandwidth."""
 
     neighbors: NeighborBlock
     closeness: Array  # (b,)
@@ -90,7 +90,7 @@ class CloudBasis:
 
 @dataclass(frozen=True, eq=False)
 class PointCloud:
-    """A manifold that is known from points on it only; see `FLGPRegressor` for the parameters."""
+    """A manifold known only from points on it; see `FLGPRegressor` for the parameters."""
 
     n_anchors: int | str = "auto"
     n_neighbors: int = 3
@@ -119,7 +119,7 @@ class PointCloud:
         uniform = self.anchor_weights == "uniform" or (
             self.anchor_weights == "auto" and isinstance(given, str) and given in ("random", "all")
         )
-        # Rows of a file that is larger than memory must not be followed by something just as large.
+        # The neighbours of rows in a file larger than memory may not fit in memory either.
         keep = not is_streamed(rows) or n * int(self.n_neighbors) * n_sets <= CACHED_PAIRS
         with stage(f"neighbours among {sum(map(len, sets)):,} anchors"):
             graph = join_to_anchors(
@@ -139,10 +139,12 @@ class PointCloud:
         try:
             anchors = np.asarray(self.anchors, dtype=float)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"anchors must be the name of a rule, or numbers of shape (s, {p}).") from error
+            raise ValueError(
+                f"anchors must be the name of a rule or a numeric array of shape (s, {p})."
+            ) from error
         if anchors.ndim != 2 or anchors.shape[1] != p or len(anchors) == 0:
             raise ValueError(
-                f"anchors has shape {anchors.shape}, but the points have {p} columns. Give an array of shape "
+                f"anchors has shape {anchors.shape}, but the points have {p} columns. Pass an array of shape "
                 f"(s, {p})."
             )
         if not np.isfinite(anchors).all():
@@ -156,7 +158,7 @@ class PointCloud:
             return auto_anchor_sets(n, p) if chosen and isinstance(self.n_anchors, str) else 1
         if self.n_anchor_sets > 1 and not chosen:
             raise ValueError(
-                f"n_anchor_sets={self.n_anchor_sets} needs anchors that are chosen at random: use "
+                f"n_anchor_sets={self.n_anchor_sets} needs randomly chosen anchors: use "
                 "anchors='kmeans', 'minibatch' or 'random'."
             )
         return int(self.n_anchor_sets)
@@ -185,12 +187,12 @@ class FittedCloud:
         return CloudPlaces(block, closeness_of(self.graph.relative_distance(block.index, block.sqdist)))
 
     def fitted_places(self) -> Blocks[CloudPlaces] | None:
-        """Where the fitted rows are, block by block; None where that would mean to read them again."""
+        """Places of the fitted rows, block by block; None if the rows would have to be read again."""
         blocks: Blocks[NeighborBlock] | None = self.graph.blocks
         return blocks.map(self.places_of, keep=False) if blocks is not None and self.in_memory else None
 
     def distance(self, X: Array) -> Array:
-        """Distance to the nearest anchor over the largest distance of fitted points there, (b,)."""
+        """Distance to the nearest anchor, relative to the largest distance of fitted points there, (b,)."""
         return self.graph.relative_distance(*self.graph.search(X, 1))
 
     def coordinates(self, X: Array) -> Array:
@@ -198,19 +200,19 @@ class FittedCloud:
         return np.asarray(X, dtype=np.float64)
 
     def n_eigenpairs(self, n_labeled: int) -> int:
-        """What n_eigenpairs="auto" means here, for each set of anchors."""
+        """The value of n_eigenpairs="auto" for each set of anchors."""
         return auto_eigenpairs(len(self.anchors), n_labeled, self.graph.n_sets)
 
     @property
     def bandwidths(self) -> Array | None:
-        """ε on the paper's grid; None where it is given or the weights have none."""
+        """ε on the paper's grid; None if ε is given or the weights do not use it."""
         if self.graph.lae or self.given_bandwidth is not None:
             return None
         return np.sqrt(BANDWIDTH_GRID * self.graph.mean_sqdist) / 2.0
 
     @property
     def typical_bandwidth(self) -> float | None:
-        """A bandwidth for whoever has no labels: the given one, or 4ε² = mean d²."""
+        """A bandwidth for use without labels: the given one, or 4ε² = mean d²."""
         if self.graph.lae:
             return None
         return self.given_bandwidth or float(np.sqrt(self.graph.mean_sqdist)) / 2
@@ -222,25 +224,25 @@ class FittedCloud:
         near: CloudBasis | None = None,
         rough: bool = False,
     ) -> CloudBasis:
-        """Stages 4 and 5 on all rows, or (`rough`) on a sample of them; `n_eigenpairs` for each set.
+        """Stages 4 and 5 on all rows, or (`rough`) on a sample of them, with `n_eigenpairs` per set.
 
-        `near` is the basis at another bandwidth, in a search: this one is then found from it, and roughly.
+        `near` is the basis at another bandwidth, during a search: the solver starts from it and stops early.
         """
         graph, blocks = self.graph, self._sample if rough else None
         step = fit_transition(graph, bandwidth or self.given_bandwidth, blocks)
         gram = anchor_gram(graph, step, blocks)
         start = None if near is None else near.spectrum
         if graph.set_sizes is None:
-            # Not a mean of one: BLAS keeps all threads, and the features are not copied.
-            # Rows of Z sum to 1, so the entries of ZᵀZ sum to the number of rows seen.
+            # No mean over one set: BLAS keeps all threads, and the features are not copied.
+            # Rows of Z sum to 1, so the entries of ZᵀZ sum to the number of rows.
             return CloudBasis(step, fit_spectrum(gram, round(gram.sum()), n_eigenpairs, start))
         each = max(current_threads() // graph.n_sets, 1)
 
         def of_set(span: tuple[int, int]) -> Spectrum:
-            own = gram[slice(*span), slice(*span)]
-            beside = None if start is None else start.of_anchors(slice(*span))
+            block = gram[slice(*span), slice(*span)]
+            start_of_set = None if start is None else start.of_anchors(slice(*span))
             with threads(each):
-                return fit_spectrum(own, round(own.sum()), n_eigenpairs, beside)
+                return fit_spectrum(block, round(block.sum()), n_eigenpairs, start_of_set)
 
         bounds = np.cumsum([0, *graph.set_sizes]).tolist()
         spectrum = mean_spectrum(list(thread_map(of_set, pairwise(bounds), graph.n_sets)))
@@ -249,7 +251,7 @@ class FittedCloud:
         return CloudBasis(step, spectrum)
 
     def frozen(self) -> Self:
-        """The same without the n·r neighbours of the fitted points."""
+        """The geometry without the n·r neighbours of the fitted points."""
         return replace(self, graph=replace(self.graph, blocks=None))
 
     @cached_property
@@ -262,7 +264,7 @@ class FittedCloud:
 
 
 class _Thin:
-    """Every `stride`-th row, the same ones however the rows are divided into blocks."""
+    """Every `stride`-th row; the choice does not depend on how the rows are divided into blocks."""
 
     def __init__(self, stride: int) -> None:
         self.stride = stride

@@ -1,4 +1,4 @@
-"""k-means made for anchors: k-means++ quality in a fraction of its time, the same for any thread count."""
+"""k-means for anchors: k-means++ quality in a fraction of the time, the same for any thread count."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .neighbors import MAX_TREE_COLUMNS, NeighborSearch
 _SEEDING_GROWTH = 1.5
 # Lloyd stops when the inertia falls by less than this (relative): roughly, to convergence.
 _ROUGH, _FINE = 1e-2, 1e-3
-# Points for each centre that seeding and relocation look at.
+# Points per centre that seeding and relocation look at.
 _ROUGH_POINTS = 8
-# Share of the centres that the first relocation moves; halved when a move does not pay, down to the last.
+# Fractions of the centres that the first and last relocations move; halved when a move does not help.
 _RELOCATED, _LAST_RELOCATED = 0.1, 0.02
 # Few points are not worth a thread.
 _ROWS_PER_TASK, _FEW_POINTS = 2_048, 8_192
@@ -30,13 +30,13 @@ def kmeans(
 ) -> Array:
     """Cluster centres, shape (at most n_clusters, p): fewer when there are fewer distinct points.
 
-    In few columns: seeding draws with probability ∝ squared distance to the nearest centre, as k-means++
-    does, but many at a time. Between rounds of Lloyd's iteration the centres that would be missed least
-    move into the clusters with the largest inertia, which undoes what the seeding got wrong: two centres
-    where one would do, one centre between two sheets.
+    In few columns, seeding draws with probability ∝ squared distance to the nearest centre, as k-means++
+    does, but many at a time. Between rounds of Lloyd's iteration, the centres whose removal costs least move
+    into the clusters with the largest inertia. This corrects mistakes of the seeding: two centres where one
+    would do, one centre between two sheets.
 
-    In many columns distances concentrate, and both would only collect outliers: random seeding and plain
-    Lloyd in single precision give lower inertia and lower error of the labels, in a fraction of the time.
+    In many columns distances concentrate, and both steps would only collect outliers: random seeding and
+    plain Lloyd in single precision give lower inertia and lower label error, in a fraction of the time.
 
     `max_iter` counts assignments after seeding (default 100, or 20 in many columns).
     """
@@ -44,7 +44,7 @@ def kmeans(
     if points.shape[1] > MAX_TREE_COLUMNS:
         return plain_lloyd(points, n_clusters, rng, 20 if max_iter is None else max_iter)
     max_iter = 100 if max_iter is None else max_iter
-    # A few points for each centre tell where centres are missing; all of them tell where exactly.
+    # A few points per centre show roughly where centres are missing; all points show exactly where.
     count = min(len(points), _ROUGH_POINTS * n_clusters)
     sample = points[np.sort(rng.choice(len(points), count, replace=False))]
     centers = _seed(sample, n_clusters, rng)
@@ -105,14 +105,14 @@ def _assign(points: Array, centers: Array, k: int) -> tuple[IntArray, Array]:
 
 
 def _relocate(points: Array, centers: Array, count: int) -> Array:
-    """Move the `count` centres that would be missed least to points of the worst clusters."""
+    """Move the `count` centres whose removal costs least to points of the worst clusters."""
     if len(centers) < 3:
         return centers
     label, sqdist = _assign(points, centers, 2)
     inertia = np.bincount(label[:, 0], weights=sqdist[:, 0], minlength=len(centers))
     missed = np.bincount(label[:, 0], weights=sqdist[:, 1] - sqdist[:, 0], minlength=len(centers))
     worst = np.argsort(inertia, kind="stable")[::-1][:count]
-    # Removing two neighbours at once would cost more than their sum says: only every other one.
+    # Removing two neighbours at once costs more than the sum of both: only take every other one.
     least = np.argsort(missed, kind="stable")
     heir = np.zeros(len(centers), dtype=np.int64)
     heir[label[:, 0]] = label[:, 1]

@@ -1,4 +1,4 @@
-"""Lloyd's iteration in many columns, by products of matrices in single precision."""
+"""Lloyd's iteration in many columns, by matrix products in single precision."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .neighbors import score_tiles
 
 # Lloyd stops when the inertia falls by less than this (relative).
 _TOLERANCE = 1e-4
-# A point looks for its next centre among those near its present one, centres taken together in groups of
-# about this size; with fewer clusters than this, among all.
+# A point looks for its next centre among those near its current one, in groups of about this many centres;
+# with fewer clusters than this, among all centres.
 _GROUP, _CLOSURE, _FEW_CLUSTERS = 8, 256, 500
 _GROUPS_PER_TASK, _ROWS_PER_TASK = 16, 1_024
 
@@ -23,11 +23,11 @@ def plain_lloyd(points: Array, n_clusters: int, rng: np.random.Generator, max_it
     """Randomly seeded Lloyd in single precision: centres (at most n_clusters, p).
 
     Only the first round compares every point with every centre. Later a point moves to a centre near its
-    present one (a closure, as in Wang, Wang, Ke, Zeng & Li 2012), at a cost that does not grow with
-    their number; the inertia ends within half a percent of that of full rounds.
+    current one (a closure, as in Wang, Wang, Ke, Zeng & Li 2012), at a cost that does not grow with the
+    number of centres; the final inertia is within half a percent of that of full rounds.
     """
     center = points.mean(axis=0, dtype=np.float64)
-    # In units of their size, because squares in single precision overflow at 1e19.
+    # In units of the data's size, because squares in single precision overflow at 1e19.
     unit = (
         float(max(np.abs(points.max(axis=0) - center).max(), np.abs(points.min(axis=0) - center).max()))
         or 1.0
@@ -80,7 +80,7 @@ def _nearest_of_all(data: Array, centers: Array) -> tuple[IntArray, Array]:
 
 
 def _for_tiles(use: Callable[[slice, Array], None], data: Array, centers: Array) -> None:
-    """Call `use` with some rows of `data` and their ½|c|² - x·c for all centres, until all rows are done."""
+    """Call `use` with each tile of rows of `data` and their ½|c|² - x·c for all centres."""
     half = 0.5 * np.einsum("ij,ij->i", centers, centers)
     across = np.ascontiguousarray(centers.T)
 
@@ -92,7 +92,7 @@ def _for_tiles(use: Callable[[slice, Array], None], data: Array, centers: Array)
 
 
 def _closures(centers: Array) -> tuple[IntArray, IntArray]:
-    """The group of each centre (s,), its nearest leader's, and the centres nearest to each leader (G, c)."""
+    """The group of each centre (s,), by its nearest leader, and the centres nearest to each leader (G, c)."""
     leaders = centers[np.linspace(0, len(centers) - 1, len(centers) // _GROUP).astype(np.int64)]
     group, _ = _nearest_of_all(centers, leaders)
     closures = np.empty((len(leaders), _CLOSURE), dtype=np.intp)
@@ -107,7 +107,7 @@ def _closures(centers: Array) -> tuple[IntArray, IntArray]:
 def _nearest_in_closure(
     data: Array, centers: Array, label: IntArray, group: IntArray, closures: IntArray
 ) -> tuple[IntArray, Array]:
-    """As `_nearest_of_all`, among the centres in the closure of each row's present group."""
+    """Like `_nearest_of_all`, among the centres in the closure of each row's current group."""
     half = 0.5 * np.einsum("ij,ij->i", centers, centers)
     of_row = group[label]
     order = np.argsort(of_row, kind="stable")

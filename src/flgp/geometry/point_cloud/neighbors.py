@@ -15,11 +15,11 @@ MAX_TREE_COLUMNS = 12
 _SPARE_CANDIDATES = 4
 # Entries of one distance tile (64-bit: 8 MB), so that it stays in cache.
 _TILE_ENTRIES = 1_000_000
-# From this many anchors on, the nearest are looked for in groups of this size.
+# From this many anchors on, the nearest ones are searched in groups of this size.
 _MANY_COLUMNS, _GROUP = 4_096, 20
 
 
-# In units of the largest coordinate of an anchor: beyond it a point is off the cloud, wherever it is.
+# In units of the largest anchor coordinate: points beyond this are off the cloud in any case.
 _FARTHEST = 1e9
 
 
@@ -36,17 +36,17 @@ class NeighborSearch:
         self._limit = _FARTHEST * (float(np.abs(self.anchors).max()) or 1.0)
         self._tree = cKDTree(self.anchors) if self.anchors.shape[1] <= MAX_TREE_COLUMNS else None
         if self._tree is None:
-            # Centring keeps single precision honest for data far from the origin.
+            # Centring keeps single precision accurate for data far from the origin.
             self._center = self.anchors.mean(axis=0)
             centered = self.anchors - self._center
-            # In units of their size, because squares in single precision overflow at 1e19.
+            # In units of the anchors' size, because squares in single precision overflow at 1e19.
             self._unit = float(np.abs(centered).max()) or 1.0
             centered /= self._unit
             self._centered = np.ascontiguousarray(centered.T, dtype=np.float32)
             self._half_norms = (0.5 * np.einsum("ij,ij->i", centered, centered)).astype(np.float32)
 
     def bounded(self, X: Array) -> Array:
-        """X in double precision, points absurdly far away moved in, so that squared distances are finite."""
+        """X in double precision, with very distant points moved in so that squared distances are finite."""
         return np.clip(np.asarray(X, dtype=np.float64), -self._limit, self._limit)
 
     def __call__(self, X: Array, r: int) -> tuple[IntArray, Array]:
@@ -71,7 +71,7 @@ class NeighborSearch:
 
 
 class AnchorSearch:
-    """The r nearest anchors in each of several sets, the columns of one set after those of another.
+    """The r nearest anchors in each of several sets; the columns of the sets follow one another.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class AnchorSearch:
         return len(self._sets)
 
     def bounded(self, X: Array) -> Array:
-        """As `NeighborSearch.bounded`."""
+        """See `NeighborSearch.bounded`."""
         return self._sets[0].bounded(X)
 
     def __call__(self, X: Array, r: int) -> tuple[IntArray, Array]:
@@ -106,10 +106,10 @@ class AnchorSearch:
 
 
 def score_tiles(points: Array, across: Array, half_norms: Array) -> Iterator[tuple[slice, Array]]:
-    """½|u|² - x·u, which orders the anchors of a row x as their distances do: some rows at a time.
+    """Tiles of ½|u|² - x·u, which orders the anchors of a row x as their distances do.
 
-    `points` (n, p), anchors `across` (p, s) and `half_norms` (s,) in single precision. A tile is overwritten
-    by the next: fresh memory for each would cost as much as what is done with it.
+    `points` (n, p), anchors `across` (p, s) and `half_norms` (s,) in single precision. Each tile overwrites
+    the last one: allocating new memory would cost as much as the work on it.
     """
     n_rows = max(16, _TILE_ENTRIES // len(half_norms))
     tile = np.empty((min(n_rows, len(points)), len(half_norms)), dtype=np.float32)
@@ -124,14 +124,14 @@ def score_tiles(points: Array, across: Array, half_norms: Array) -> Iterator[tup
 def _smallest(score: Array, k: int) -> IntArray:
     """Column indices of the k smallest entries of each row; overwrites `score`.
 
-    For few of them, repeated argmin (vectorised in NumPy) is several times faster than argpartition. Of many
-    columns, those k groups are looked at whose smallest entries are the smallest: they hold the k smallest.
+    For small k, repeated argmin (vectorised in NumPy) is several times faster than argpartition. With many
+    columns, only the k groups with the smallest minima are searched: they hold the k smallest entries.
     """
     n_columns = score.shape[1]
     if k > 12 or k == n_columns:
         return np.argpartition(score, min(k, n_columns - 1), axis=1)[:, :k]
     if n_columns >= _MANY_COLUMNS:
-        # Group g: columns g, g + n_groups, … The last columns, fewer than a group, are looked at anyway.
+        # Group g: columns g, g + n_groups, … The last, incomplete group is always searched.
         n_groups = n_columns // _GROUP
         lowest = score[:, : n_groups * _GROUP].reshape(len(score), _GROUP, n_groups).min(axis=1)
         groups = _smallest(lowest, k)

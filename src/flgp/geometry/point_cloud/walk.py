@@ -1,4 +1,4 @@
-"""From neighbours to the transition matrix Z, and all that a new point needs to get its row of it."""
+"""From neighbours to the transition matrix Z, and what a new point needs to compute its row of Z."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .weights import local_anchor_weights
 
 # Up to this many anchors the Gram matrix is accumulated in a dense table, which is fastest.
 _DENSE_GRAM = 1500
-# Where all points are one, distances are 0 but bandwidths and radii are not: they are what rounding leaves.
+# If all points coincide, distances are 0; bandwidths and radii are then set to the rounding error.
 _ROUNDING, _SMALLEST_SQDIST = 1e-15, 1e-200
 
 
@@ -40,7 +40,7 @@ class NeighborBlock:
 @stored("anchors and their neighbourhoods")
 @dataclass(frozen=True)
 class NeighborGraph:
-    """Every point joined to its r nearest anchors of each set; no anchor is without a point."""
+    """Every point joined to its r nearest anchors in each set; every anchor has at least one point."""
 
     anchors: Array  # (s, p), of all sets
     n_neighbors: int
@@ -50,8 +50,8 @@ class NeighborGraph:
     nearest_sqdist: Array  # (s,) smallest d² of any pair with this anchor
     mean_sqdist: float  # over the kept n·r pairs
     n_rows: int
-    lae_mass: Array | None = None  # (s,) c_j of local anchor embedding, where the search has summed it
-    set_sizes: tuple[int, ...] | None = None  # anchors in each of several sets; None: there is one
+    lae_mass: Array | None = None  # (s,) c_j of local anchor embedding, if already summed
+    set_sizes: tuple[int, ...] | None = None  # anchors in each of several sets; None: one set
     blocks: Any = field(default=None, metadata=REBUILT, repr=False)  # of the fitted rows, during a fit
     search: Any = field(default=None, metadata=REBUILT, repr=False)
 
@@ -66,7 +66,7 @@ class NeighborGraph:
         return 1 if self.set_sizes is None else len(self.set_sizes)
 
     def relative_distance(self, index: IntArray, sqdist: Array) -> Array:
-        """Distance to the nearest anchor over the radius there, (b,); of several sets, the least.
+        """Distance to the nearest anchor over its radius, (b,); the smallest over the sets.
 
         `index` and `sqdist` are (b, r): the neighbours of each set, nearest first.
         """
@@ -80,7 +80,7 @@ class NeighborGraph:
 
 @dataclass(frozen=True)
 class _Summary:
-    """What the anchors see of a block of rows, each (s,) but the last two."""
+    """Sums and extremes of a block of rows per anchor; all but the last two are (s,)."""
 
     counts: Array
     mass: Array
@@ -106,7 +106,7 @@ def find_neighbors(X: Array, search: AnchorSearch, r: int, lae: bool) -> Neighbo
     if not lae:
         return NeighborBlock(index, sqdist, None)
     X, sets = search.bounded(X), np.split(index, search.n_sets, axis=1)
-    weights = [local_anchor_weights(X, search.anchors, own) for own in sets]
+    weights = [local_anchor_weights(X, search.anchors, index_of_set) for index_of_set in sets]
     return NeighborBlock(index, sqdist, np.concatenate(weights, axis=1))
 
 
@@ -119,23 +119,25 @@ def join_to_anchors(
     keep: bool = True,
     drop_singletons: bool = False,
 ) -> NeighborGraph:
-    """Stages 2 and 3. Anchors that nobody uses are dropped; who is near one looks again among the rest.
+    """Stages 2 and 3: find the neighbours, and drop unused anchors.
+
+    Points whose nearest anchor was dropped search again among the remaining anchors.
 
     Parameters
     ----------
     rows : blocks of shape (b, p)
     anchors : array of shape (s, p), or several of them
-        Of several sets each makes a walk of its own.
+        Each set has a separate walk.
     r : int
     lae : bool
         Local anchor embedding weights (True) or SE (False).
     counts : bool
         n_j = cluster sizes; otherwise 1.
     keep : bool
-        Keep the n·r neighbours in memory, or find them again at every pass.
+        Keep the n·r neighbours in memory (True), or find them again in every pass (False).
     drop_singletons : bool
-        Also drop anchors that only a single point uses, unless that would leave fewer than half. A cluster
-        of one outlier is its own anchor: the walk never leaves it, and an eigenpair is spent on it.
+        Also drop anchors that only a single point uses, unless that would leave fewer than half. The walk
+        never leaves the anchor of a single outlier, which would waste an eigenpair.
     """
     sets = [anchors] if isinstance(anchors, np.ndarray) else list(anchors)
     anchors, owner = np.concatenate(sets), np.repeat(np.arange(len(sets)), [len(part) for part in sets])
@@ -149,12 +151,12 @@ def join_to_anchors(
         if blocks is None or not keep:
             blocks = rows.map(find, keep=keep)
         else:
-            blocks = rows.beside(blocks).map(_Refinder(find, alive))
+            blocks = rows.paired_with(blocks).map(_Refinder(find, alive))
         summary: _Summary = blocks.reduce(_Summarizer(len(anchors), len(set_sizes)))
         alive = summary.mass > 0
         if counts:
             alive &= summary.counts > 0
-        # The one point of a singleton gives it weight 1; more than that, and others lean on it too.
+        # The point of a singleton gives it weight 1; a larger mass means that other points use it too.
         joined = alive & ((summary.counts > 1) | (summary.mass > 1.01))
         if drop_singletons and np.count_nonzero(joined) >= max(enough, 1):
             alive = joined
@@ -164,7 +166,7 @@ def join_to_anchors(
     rounding = max((_ROUNDING * float(np.abs(anchors).max())) ** 2, _SMALLEST_SQDIST)
     r = min(r, *set_sizes)
     mean_sqdist = max(summary.total_sqdist / (summary.rows * r * len(set_sizes)), rounding)
-    # An anchor with a single point has radius 0, but its surroundings are no less known than others'.
+    # An anchor with a single point has radius 0, although its surroundings are as well known as any.
     radii = np.maximum(summary.radii, np.sqrt(mean_sqdist))
     return NeighborGraph(
         anchors=anchors,
@@ -183,7 +185,7 @@ def join_to_anchors(
 
 
 class _Finder:
-    """`find_neighbors` with its arguments, as an object that can be sent to a worker."""
+    """`find_neighbors` with its arguments, as a picklable object for workers."""
 
     def __init__(self, search: AnchorSearch, r: int, lae: bool) -> None:
         self.search, self.r, self.lae = search, r, lae
@@ -193,7 +195,7 @@ class _Finder:
 
 
 class _Refinder:
-    """Neighbours among the anchors that are `alive` (s,), from those among all: few rows have lost any."""
+    """Neighbours among the anchors still `alive` (s,), updated from earlier ones: few rows have lost any."""
 
     def __init__(self, find: _Finder, alive: Array) -> None:
         self.find, self.alive = find, alive
@@ -239,7 +241,7 @@ class _Summarizer:
 @stored("transition weights")
 @dataclass(frozen=True)
 class Transition:
-    """Z_ij ∝ n_j K_ij / c_j with c_j = Σ_i K_ij: the frozen ratio n_j / c_j serves seen and new points."""
+    """Z_ij ∝ n_j K_ij / c_j with c_j = Σ_i K_ij; fitted and new points use the same ratio n_j / c_j."""
 
     log_ratio: Array  # (s,) log n_j - log c_j
     epsilon: float | None  # ε of the SE kernel; None: local anchor embedding
@@ -251,14 +253,14 @@ class Transition:
             assert block.weights is not None
             z = block.weights * np.exp(self.log_ratio - self.log_ratio.max())[block.index]
         else:
-            # In the log domain: a small ε or an outlier must not end as 0/0.
+            # In the log domain: a small ε or an outlier must not give 0/0.
             z = self.log_ratio[block.index] - block.sqdist / (4.0 * self.epsilon**2)
-            for own in np.split(z, self.n_sets, axis=1):
+            for z_set in np.split(z, self.n_sets, axis=1):
                 # Column by column: NumPy's reductions along an axis of r = 3 cost ten times as much.
-                own -= _columns(np.maximum, own)[:, None]
+                z_set -= _columns(np.maximum, z_set)[:, None]
             np.exp(z, out=z)
-        for own in np.split(z, self.n_sets, axis=1):
-            own /= _columns(np.add, own)[:, None]
+        for z_set in np.split(z, self.n_sets, axis=1):
+            z_set /= _columns(np.add, z_set)[:, None]
         return z
 
 
@@ -281,7 +283,7 @@ def fit_transition(graph: NeighborGraph, epsilon: float | None, blocks: Blocks |
     else:
         scale = 4.0 * epsilon**2
         shifted = blocks.reduce(_ShiftedMass(s, graph.nearest_sqdist, scale))
-        # At least 1 over all rows; less only where a sample of them misses an anchor.
+        # At least 1 over all rows; smaller only if a sample of rows misses an anchor.
         log_mass = np.log(np.maximum(shifted, 1.0)) - graph.nearest_sqdist / scale
     return Transition(np.log(graph.sizes) - log_mass, epsilon, graph.n_sets)
 
@@ -311,9 +313,9 @@ def _column_sums(index: IntArray, values: Array, s: int) -> Array:
 
 
 def anchor_gram(graph: NeighborGraph, step: Transition, blocks: Blocks | None = None) -> sparse.csr_array:
-    """ZᵀZ, shape (s, s), sparse: a sum over rows, so it streams and distributes.
+    """ZᵀZ, shape (s, s), sparse: a sum over rows, so it can be streamed and distributed.
 
-    Of several sets, a block for each on the diagonal: no walk leaves its set.
+    With several sets it is block-diagonal: no walk leaves its set.
     """
     blocks = graph.blocks if blocks is None else blocks
     gram = sparse.csr_array(blocks.reduce(_GramPart(step, len(graph.anchors))))

@@ -29,7 +29,7 @@ def local_anchor_weights(X: Array, anchors: Array, index: IntArray) -> Array:
     r = index.shape[1]
     if r == 1:
         return np.ones(index.shape)
-    # Rows run along the last axis everywhere below: every operation is one long vector operation.
+    # Below, rows run along the last axis, so that every operation works on long vectors.
     gram = np.zeros((r, r, len(X)))
     for column in range(X.shape[1]):
         edge = anchors[:, column][index].T - X[:, column]
@@ -88,7 +88,7 @@ def _matvec(G: Array, y: Array) -> Array:
 
 
 def _solve_on_support(G: Array, free: BoolArray) -> Array:
-    """Solve G_FF y_F = 1, y = 0 elsewhere, for a batch, by an LDLᵀ that skips what is not in F."""
+    """Solve G_FF y_F = 1, y = 0 elsewhere, for a batch, by an LDLᵀ that skips entries outside F."""
     r = len(G)
     on = free.astype(np.float64)
     L = np.zeros_like(G)

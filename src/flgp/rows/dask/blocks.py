@@ -1,4 +1,4 @@
-"""The engine's blocks, on workers."""
+"""`Blocks` on Dask workers."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from dask.delayed import Delayed
 from ..blocks import Blocks
 from .tasks import map_blocks, pair_blocks, reduce_blocks, shared_object, task
 
-# Partial sums combined by one task: few enough to overlap with the work, many enough to be a short tree.
+# Partial sums combined by one task: few enough to overlap with the work, many enough to keep the tree short.
 _FAN_IN = 8
 
 
 class DaskBlocks(Blocks[Any]):
     """Blocks on workers, with the same `map` and `reduce`.
 
-    Every part is a list of blocks of the usual size, made from one chunk: chunks may be of any size, and the
-    temporaries of the work on them still fit into the cache.
+    Every part is one chunk, split into a list of blocks of the usual size: chunks may be of any size, and the
+    temporaries still fit in the cache.
     """
 
     def __init__(self, parts: Sequence[Delayed], starts: Sequence[int]) -> None:
@@ -32,20 +32,20 @@ class DaskBlocks(Blocks[Any]):
         return len(self._parts)
 
     def map(self, function: Callable[[Any], Any], keep: bool = True) -> DaskBlocks:
-        """Apply `function` to every block, where the block is; `keep`: the results stay there."""
+        """Apply `function` to every block on its worker; with `keep`, the results stay there."""
         shared = shared_object(function)
         parts = [task(map_blocks, shared, part) for part in self._parts]
         return DaskBlocks(dask.persist(*parts) if keep else parts, self.starts)
 
     def map_at(self, function: Callable[[Any, int], Any]) -> DaskBlocks:
-        """As `map`, with the number of the block's first row."""
+        """Like `map`; `function` also gets the number of the first row of the block."""
         shared = shared_object(function)
         pairs = zip(self._parts, self.starts, strict=True)
         parts = [task(map_blocks, shared, part, start) for part, start in pairs]
         return DaskBlocks(dask.persist(*parts), self.starts)
 
-    def beside(self, other: Blocks[Any]) -> DaskBlocks:
-        """Blocks of the same rows in pairs."""
+    def paired_with(self, other: Blocks[Any]) -> DaskBlocks:
+        """Pairs of blocks of the same rows."""
         assert isinstance(other, DaskBlocks)
         pairs = zip(self._parts, other._parts, strict=True)
         return DaskBlocks([task(pair_blocks, *pair) for pair in pairs], self.starts)
@@ -53,7 +53,7 @@ class DaskBlocks(Blocks[Any]):
     def reduce(
         self, function: Callable[[Any], Any], combine: Callable[[Any, Any], Any] = operator.add
     ) -> Any:
-        """`function` of every block, combined in order by a tree of tasks; only the result travels."""
+        """`function` of every block, combined in order by a tree of tasks; only the result is transferred."""
         shared = shared_object(function)
         level = [task(reduce_blocks, shared, combine, part) for part in self._parts]
         while len(level) > 1:

@@ -12,7 +12,7 @@ from .tasks import labeled_entries, task
 
 
 def gather_labels(y: Any, unlabeled: Any) -> Array:
-    """Labels (n,) or targets (n, k) on the client, where only labelled entries travelled."""
+    """Labels (n,) or targets (n, k) on the client; only labelled entries are transferred."""
     y = y.to_dask_array() if hasattr(y, "to_dask_array") else y
     if y.ndim > 1 and len(y.chunks[1]) > 1:
         y = y.rechunk({1: -1})

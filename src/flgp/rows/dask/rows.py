@@ -25,7 +25,7 @@ def dask_rows(X: Any) -> DaskRows:
     if hasattr(X, "to_dask_array"):
         return DaskRows(X.to_dask_array(), X._meta, measured_quietly=True)
     if not isinstance(X, da.Array):
-        raise ValueError(f"X is a {type(X).__name__}. Give a Dask array or data frame.")
+        raise ValueError(f"X is a {type(X).__name__}. Pass a Dask array or data frame.")
     if X.ndim != 2:
         raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: X has shape {X.shape}.")
     return DaskRows(X, np.empty((0, X.shape[1])))
@@ -37,11 +37,11 @@ class DaskRows:
     Parameters
     ----------
     array : dask.array.Array of shape (n, p)
-        Of any chunks; unknown lengths are measured when they are needed.
+        With any chunks; unknown lengths are measured when they are needed.
     like : empty table
-        With the names of the columns, where there are any.
+        With the column names, if there are any.
     measured_quietly : bool
-        Data frames never know their lengths, so measuring them needs no note.
+        Do not warn about unknown lengths: the lengths of a data frame are always unknown.
     """
 
     distributed = True
@@ -50,7 +50,7 @@ class DaskRows:
         if len(array.chunks[1]) > 1:
             warnings.warn(
                 f"X is chunked along its columns ({len(array.chunks[1])} chunks): rechunked to whole rows. "
-                "Call X.rechunk({1: -1}) once to save that.",
+                "Call X.rechunk({1: -1}) once to avoid this.",
                 UserWarning,
                 stacklevel=5,
             )
@@ -72,8 +72,8 @@ class DaskRows:
                 logger.info("X: measured the lengths of %d partitions", len(sizes))
             else:
                 warnings.warn(
-                    f"The chunks of X have unknown lengths: measured by a pass over its {len(sizes)} chunks. "
-                    "Call X.compute_chunk_sizes() once to save that.",
+                    f"The chunks of X have unknown lengths: measured in a pass over {len(sizes)} chunks. "
+                    "Call X.compute_chunk_sizes() once to avoid this.",
                     UserWarning,
                     stacklevel=5,
                 )
@@ -104,7 +104,7 @@ class DaskRows:
         return [0, *np.cumsum(self.array.chunks[0]).tolist()]
 
     def _checked(self) -> list[Delayed]:
-        """Every chunk as an array that was found to be right."""
+        """Every chunk as a checked array."""
         marks: list[Any] = self._marks or [None] * (len(self._bounds()) - 1)
         return [
             task(check_chunk, part, self.dtype, number, start, stop - start, mark)
@@ -121,7 +121,7 @@ class DaskRows:
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
         bounds = np.array(self._bounds())
         owner = np.searchsorted(bounds, rows, side="right") - 1
-        first = self._marks is None  # then look at all chunks, to know them again
+        first = self._marks is None  # then take the fingerprints of all chunks
         picks, wanted = [], []
         for number, part in enumerate(self._checked()):
             chosen = np.flatnonzero(owner == number)
@@ -137,7 +137,7 @@ class DaskRows:
         return result
 
     def row_blocks(self) -> DaskBlocks:
-        """The chunks, as blocks of the engine; threads are the workers' own."""
+        """The chunks as `Blocks`, processed by the threads of the workers."""
         return DaskBlocks([task(split_chunk, part) for part in self._checked()], self._bounds()[:-1])
 
     def stacked(self, top: RowLike, bottom: RowLike) -> DaskRows:

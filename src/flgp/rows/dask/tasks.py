@@ -1,4 +1,4 @@
-"""What the workers run, and how it gets to them."""
+"""The functions that the workers run."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from ..sources import checked_block, fingerprint
 
 
 def task(function: Callable[..., Any], *arguments: Any) -> Delayed:
-    """A lazy call; the same call twice is made once."""
+    """A lazy call; identical calls run once."""
     return dask.delayed(function, pure=True)(*arguments)
 
 
 def shared_object(value: Any) -> Delayed:
-    """`value` sent out once, for all tasks that need it; made again if the worker that has it dies."""
+    """`value`, sent once for all tasks that need it, and again if the worker that holds it dies."""
     with warnings.catch_warnings():
-        # The advice there, to scatter, would lose the object with its worker.
+        # The warning advises to scatter, but a scattered object is lost with its worker.
         warnings.filterwarnings("ignore", message="Sending large graph", category=UserWarning)
         (kept,) = dask.persist(dask.delayed(value, pure=False, traverse=False))
     return kept
@@ -35,7 +35,7 @@ def shared_object(value: Any) -> Delayed:
 def check_chunk(
     block: Any, dtype: Any, number: int, start: int | None, rows: int | None, mark: int | None
 ) -> Array:
-    """The chunk as it should be, or an error that names it."""
+    """The checked chunk, or an error that names it."""
     where = f"chunk {number} of X"
     if start is not None and rows:
         where += f" (rows {start:,} to {start + rows - 1:,})"
@@ -46,8 +46,8 @@ def check_chunk(
         changed = mark is not None and fingerprint(block) != mark
     if changed:
         raise ValueError(
-            f"{where} changed between two passes: it has {len(block):,} rows now. Persist X, or make its "
-            "chunks the same each time."
+            f"{where} changed between two passes: it now has {len(block):,} rows. Persist X, or make its "
+            "chunks reproducible."
         )
     return block
 
@@ -63,15 +63,15 @@ def split_chunk(block: Array) -> list[Array]:
 
 
 def map_blocks(function: Callable[..., Any], blocks: list[Any], start: int | None = None) -> list[Any]:
-    """`function` of each block of a chunk, with its first row's number if `start` is given."""
-    with single_threaded_blas:  # the workers' own threads are the parallelism
+    """`function` of each block of a chunk, with the number of its first row if `start` is given."""
+    with single_threaded_blas:  # the threads of the worker run in parallel already
         if start is None:
             return [function(block) for block in blocks]
         return [function(block, start + i * BLOCK_ROWS) for i, block in enumerate(blocks)]
 
 
 def pair_blocks(first: list[Any], second: list[Any]) -> list[tuple[Any, Any]]:
-    """The blocks of two chunks in pairs."""
+    """Pairs of blocks of two chunks."""
     return list(zip(first, second, strict=True))
 
 
@@ -92,7 +92,7 @@ def apply_rows(function: Callable[[Array], Any], block: Array) -> Any:
 
 
 def labeled_entries(block: Any, unlabeled: Any) -> tuple[int, IntArray, Array]:
-    """Length of a chunk of labels, where it is labelled, and with what."""
+    """Length of a chunk of labels, the positions of its labelled entries, and their values."""
     block = np.asarray(block)
     if block.ndim == 2:
         index = np.flatnonzero(~np.isnan(block.astype(float)).all(axis=1))

@@ -1,8 +1,8 @@
 """Cholesky factors and triangular solves of many small matrices at once.
 
-The matrices' own axes come first and the batch is the last, contiguous axis, so that every NumPy call works
-on long vectors. For 30 × 30 blocks this factorises as fast as LAPACK called once for each matrix, and the
-triangular solves, which NumPy does not have in batches, cost a small part of that.
+The matrix axes come first and the batch is the last, contiguous axis, so that every NumPy call works on long
+vectors. For 30 × 30 blocks this factorises as fast as one LAPACK call per matrix, and the triangular solves,
+which NumPy does not offer in batches, cost a small fraction of that.
 """
 
 from __future__ import annotations

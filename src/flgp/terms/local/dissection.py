@@ -1,8 +1,8 @@
-"""In which order the latent values of u are eliminated: nested dissection of the neighbourhoods.
+"""The elimination order of the latent values of u: nested dissection of the neighbourhoods.
 
 The posterior precision Q_u + W of u is a sum of small blocks, one for each point and its neighbours N(i). A
-set of points that separates two halves is eliminated after both, and so on within the halves: then a sparse
-factor has few entries, gathered in dense blocks (fronts) that BLAS works on.
+set of points that separates two halves is eliminated after both, and so on within the halves. The sparse
+factor then has few entries, collected in dense blocks (fronts) that suit BLAS.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ _LEAF = 64
 
 @dataclass(frozen=True)
 class Front:
-    """Points that are eliminated together, and the later ones that they are connected with then."""
+    """Points that are eliminated together, and the later points that they are then connected to."""
 
-    own: IntArray  # (j,)
-    border: IntArray  # (r,) in the fronts of ancestors, in the order of elimination
-    parent: int  # number of the front that takes over the border; -1 for a root
-    into_parent: IntArray  # (r,) where the border stands among the parent's own and border
+    own: IntArray  # (j,) the points eliminated here
+    border: IntArray  # (r,) later points, in the fronts of ancestors, in elimination order
+    parent: int  # number of the front that receives the border; -1 for a root
+    into_parent: IntArray  # (r,) positions of the border in (own, border) of the parent
     rows: IntArray  # (q,) points whose block {i} ∪ N(i) has its first-eliminated member here
-    places: IntArray  # (q, k + 1) where i and N(i) stand among own and border
+    places: IntArray  # (q, k + 1) positions of i and N(i) in (own, border)
 
 
 def dissect(points: Array, near: Neighborhoods) -> list[Front]:
-    """Fronts in the order of elimination, children before parents.
+    """Fronts in elimination order, children before parents.
 
     Parameters
     ----------
@@ -44,7 +44,10 @@ def dissect(points: Array, near: Neighborhoods) -> list[Front]:
     blocks = np.concatenate([np.arange(m)[:, None], near.neighbors], axis=1)  # (m, k + 1)
     graph = _graph(blocks)
     owned, parents = _Dissection(points, graph).fronts()
-    when, rank = np.empty(m, dtype=np.intp), np.empty(m, dtype=np.intp)  # front and turn of each point
+    when, rank = (
+        np.empty(m, dtype=np.intp),
+        np.empty(m, dtype=np.intp),
+    )  # front and rank of each point
     for number, own in enumerate(owned):
         when[own] = number
     rank[np.concatenate(owned)] = np.arange(m)
@@ -76,12 +79,12 @@ def dissect(points: Array, near: Neighborhoods) -> list[Front]:
 
 
 def stored_entries(fronts: list[Front]) -> int:
-    """Numbers that a factor of this structure keeps."""
+    """Number of entries of a factor with this structure."""
     return sum(len(front.own) * (len(front.own) + len(front.border)) for front in fronts)
 
 
 def _graph(blocks: IntArray) -> sparse.csr_array:
-    """Which points occur together in a block, (m, m)."""
+    """The graph (m, m) that joins points in the same block."""
     m, size = blocks.shape
     pointers = np.arange(0, m * size + 1, size)
     occurs = sparse.csr_array((np.ones(m * size), blocks.ravel(), pointers), shape=(m, m))
@@ -89,7 +92,7 @@ def _graph(blocks: IntArray) -> sparse.csr_array:
 
 
 class _Dissection:
-    """Halves of halves along the widest coordinate, and what separates them."""
+    """Recursive bisection along the widest coordinate, with the separators."""
 
     def __init__(self, points: Array, graph: sparse.csr_array) -> None:
         self.points, self.graph = points, graph
@@ -103,7 +106,7 @@ class _Dissection:
         return self.owned, self.parents
 
     def _split(self, nodes: IntArray) -> list[int]:
-        """Append the fronts of `nodes`; the numbers of those without parent are returned."""
+        """Append the fronts of `nodes`; return the numbers of those without a parent."""
         if len(nodes) <= _LEAF:
             return self._append(nodes, [])
         coordinates = self.points[nodes]
@@ -129,7 +132,7 @@ class _Dissection:
         return [len(self.owned) - 1]
 
     def _separator(self, left: IntArray, right: IntArray) -> IntArray:
-        """The fewest points that touch all edges between the two sets."""
+        """The smallest set of points that touches all edges between the two sets."""
         self.side[right] = 1
         rows = self.graph[left]
         crossing = self.side[rows.indices] == 1
@@ -140,7 +143,7 @@ class _Dissection:
             return np.empty(0, dtype=np.intp)
         ends, start = np.unique(first, return_inverse=True)
         others, stop = np.unique(second, return_inverse=True)
-        # Older versions of SciPy match 32-bit indices only.
+        # Older versions of SciPy only accept 32-bit indices.
         pairs = start.astype(np.int32), stop.astype(np.int32)
         edges = sparse.csr_array((np.ones(len(first)), pairs), shape=(len(ends), len(others)))
         from_left, from_right = _vertex_cover(edges)
@@ -148,7 +151,7 @@ class _Dissection:
 
 
 def _vertex_cover(edges: sparse.csr_array) -> tuple[BoolArray, BoolArray]:
-    """Fewest rows and columns that hold all non-zeros, by König's theorem from a maximum matching."""
+    """The fewest rows and columns that cover all non-zeros, by König's theorem from a maximum matching."""
     partner = maximum_bipartite_matching(edges, perm_type="column")  # column of each row, or -1
     matched_row = np.full(edges.shape[1], -1, dtype=np.intp)
     matched_row[partner[partner >= 0]] = np.flatnonzero(partner >= 0)

@@ -11,9 +11,9 @@ import numpy as np
 from ..._stored import stored
 from ..._typing import Array
 
-# Added to the diagonal of K_u, relative to its variance: duplicates and σ² → 0 stay positive definite.
+# Added to the diagonal of K_u, relative to its variance: positive definite even with duplicates or σ² → 0.
 JITTER = 1e-10
-# Scaled distances beyond this mean "unconnected", also to a correlation that falls off as a power.
+# Correlations at scaled distances beyond this are 0, even for kernels with power-law tails.
 _UNCONNECTED = 1e60
 
 
@@ -102,7 +102,7 @@ class LocalModel:
 
     As in scikit-learn the squared exponential is exp(-r²/2), the Matérn functions have √(2ν) r in them, and
     the rational quadratic, a mixture of squared exponentials of all length scales, is (1 + r²/2α)^(-α).
-    `noise_variance` may be 0: then the factors below are those of the latent u alone.
+    `noise_variance` may be 0: the factors are then those of the latent u alone.
     """
 
     kernel: str

@@ -1,4 +1,4 @@
-"""Sparse Cholesky factor of Q_u + W, and those entries of its inverse that the evidence needs."""
+"""Sparse Cholesky factor of Q_u + W, and the entries of its inverse that the evidence needs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .vecchia import VecchiaFactor
 class Block:
     """Columns of the factor that belong to one front, in the numbering of the points."""
 
-    own: IntArray  # (j,)
+    own: IntArray  # (j,) the points eliminated here
     border: IntArray  # (r,)
     diagonal: Array  # (j, j) lower
     below: Array  # (r, j)
@@ -42,8 +42,8 @@ class SparseCholesky:
     def solve_half(self, x: Array) -> Array:
         """L⁻¹x for x (m, q): the products of its columns are xᵀR⁻¹x.
 
-        Columns that have not met a non-zero yet are passed over, so that kriging weights, which are at a few
-        points only, cost little before the last fronts.
+        Columns without a non-zero so far are skipped, so that kriging weights, which involve only a few
+        points, cost little before the last fronts.
         """
         x = np.array(x, dtype=np.float64)
         for block in self.blocks:
@@ -104,8 +104,8 @@ def selected_inverse(
 ) -> tuple[Array, Array]:
     """The diagonal (m,) of R⁻¹, and R⁻¹a_i at i and its neighbours, (m, k + 1).
 
-    a_i = e_i - Σ_j B_ij e_j is row i of I - B. The entries of the inverse where the factor has any follow
-    from the last front to the first, each from its parent's (Takahashi, Fagan & Chen 1973).
+    a_i = e_i - Σ_j B_ij e_j is row i of I - B. The entries of the inverse on the pattern of the factor are
+    computed from the last front to the first, each from those of its parent (Takahashi, Fagan & Chen 1973).
     """
     conditional = _conditional(prior)
     diagonal, products = np.empty(factor.size), np.empty(conditional.shape)
@@ -121,7 +121,7 @@ def selected_inverse(
             Z[j:, j:] = inverses[front.parent][np.ix_(front.into_parent, front.into_parent)]
             Z[j:, :j] = -Z[j:, j:] @ through
             Z[:j, j:] = Z[j:, :j].T
-            if first_child[front.parent] == number:  # nobody asks the parent any more
+            if first_child[front.parent] == number:  # the parent is no longer needed
                 inverses[front.parent] = np.empty((0, 0))
         Z[:j, :j] = own_inverse.T @ own_inverse - through.T @ Z[j:, :j]
         diagonal[front.own] = np.diag(Z)[:j]
@@ -133,12 +133,12 @@ def selected_inverse(
 
 
 def _conditional(prior: VecchiaFactor) -> Array:
-    """The non-zeros of I - B, (m, k + 1), that of the point itself first."""
+    """The non-zeros of I - B, (m, k + 1), with that of the point itself first."""
     return np.concatenate([np.ones((len(prior.variances), 1)), -prior.coefficients], axis=1)
 
 
 def _assembled(front: Front, conditional: Array) -> Array:
-    """What a front's own blocks a_i a_iᵀ/F_i add up to, the lower triangle of (j + r, j + r)."""
+    """The sum of the blocks a_i a_iᵀ/F_i of a front, as the lower triangle of (j + r, j + r)."""
     size, rows = len(front.own) + len(front.border), conditional[front.rows]
     first, second = np.tril_indices(rows.shape[1])
     one, other = front.places[:, first], front.places[:, second]
@@ -149,13 +149,13 @@ def _assembled(front: Front, conditional: Array) -> Array:
 
 
 def _add_lower(matrix: Array, into: IntArray, update: Array) -> None:
-    """Add the lower triangle of `update` at rows and columns `into`, which are in order."""
+    """Add the lower triangle of `update` at the rows and columns `into`, which are ascending."""
     for count, (row, values) in enumerate(zip(into.tolist(), update, strict=True), start=1):
         matrix[row, into[:count]] += values[:count]
 
 
 def _elements(front: Front, conditional: Array) -> sparse.csr_array:
-    """Rows (q, j + r) of I - B that belong to a front's blocks."""
+    """Rows (q, j + r) of I - B that belong to the blocks of a front."""
     q, size = front.places.shape
     parts = (conditional[front.rows].ravel(), front.places.ravel(), np.arange(0, q * size + 1, size))
     return sparse.csr_array(parts, shape=(q, len(front.own) + len(front.border)))

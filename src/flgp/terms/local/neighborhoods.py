@@ -1,4 +1,4 @@
-"""Who conditions on whom: the ordering of the labelled points and the nearest previous ones of each."""
+"""The conditioning sets: the ordering of the labelled points and the nearest previous points of each."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from ..._typing import Array, IntArray
 from ...geometry.point_cloud.neighbors import NeighborSearch
 
-# Distance of the entries that fill up short neighbourhoods: no kernel reaches so far (the correlation is
-# exactly 0), and the square is still finite.
+# Distance of the entries that pad short neighbourhoods: the correlation there is exactly 0, and the square is
+# still finite.
 _FAR = 1e100
-# Grids of the ordering: the last cell is 2^-30 of the whole.
+# Number of grids in the ordering: the smallest cell is 2^-30 of the whole.
 _LEVELS = 60
 # Coordinates handled at once (4 MB), so that they stay in cache.
 _BATCH_ENTRIES = 500_000
@@ -22,8 +22,8 @@ _BATCH_ENTRIES = 500_000
 class Neighborhoods:
     """The k nearest previous neighbours N(i) of every labelled point, with all distances inside the set.
 
-    Rows keep the numbering of the labelled points. Those with fewer than k previous points are filled up with
-    their own number at a distance where every covariance is 0. Memory: m·k²/2 numbers, much as Φ itself.
+    Rows keep the numbering of the labelled points. A point with fewer than k previous points is padded with
+    its own number at a distance where every covariance is 0. Memory: m·k²/2 numbers, about as much as Φ.
     """
 
     neighbors: IntArray  # (m, k)
@@ -37,7 +37,7 @@ class Neighborhoods:
 
 
 def pair_columns(k: int) -> list[tuple[int, slice]]:
-    """For each j < k, where the pairs (j, j+1), ..., (j, k-1) stand among all pairs."""
+    """For each j < k, the slice of the pairs (j, j+1), ..., (j, k-1) among all pairs."""
     starts = np.cumsum([0, *range(k - 1, 0, -1)]).tolist()
     return [(j, slice(starts[j], starts[j] + k - 1 - j)) for j in range(k)]
 
@@ -45,7 +45,7 @@ def pair_columns(k: int) -> list[tuple[int, slice]]:
 def distances_within(points: Array, sets: IntArray) -> Array:
     """Distances between the members of each set (b, k) of rows of `points`, shape (k(k-1)/2, b).
 
-    By differences, never by inner products: duplicates are exactly at distance 0.
+    Computed from differences, never from inner products: duplicates are at distance exactly 0.
     """
     b, k = sets.shape
     within = np.empty((k * (k - 1) // 2, b))
@@ -66,24 +66,24 @@ def check_neighbor_count(n_neighbors: int) -> None:
 
 
 def coarse_to_fine(points: Array, rng: np.random.Generator) -> IntArray:
-    """Rows (m,) ordered so that every beginning covers the whole set evenly, O(m log m).
+    """Rows (m,) ordered so that the first points, however many, cover the whole set evenly; O(m log m).
 
-    Level by level one point for each occupied cell of a grid that has none yet, the cells shrinking by √2.
+    Each level adds one point to every occupied grid cell that has none yet; then the cells shrink by √2.
     Measured, Kullback-Leibler divergence of the factorisation from the dense model in nats (m = 2000 in a
     cube, k = 30, squared exponential, ℓ = 0.15 | Matérn 3/2, ℓ = 0.2): maximin, which costs O(m²), 53 | 9.6;
     this 61 | 11.6; random 67 | 13.4; by a coordinate 72 | 10.8. In a plane: 34 | 2.0, 35 | 2.4, 37 | 3.8,
-    55 | 3.9. In many dimensions every point soon has a cell of its own: then this is random order, which
-    there is as good as any.
+    55 | 3.9. In many dimensions every point soon has a cell to itself: the order is then random, which is as
+    good as any there.
     """
     m, p = points.shape
     order = rng.permutation(m)
-    # Cells are told apart by a random linear hash (modulo 2⁶⁴); a collision only delays a point.
+    # Cells are identified by a random linear hash (modulo 2⁶⁴); a collision only delays a point.
     hash_weights = rng.integers(1, 2**62, size=p) * 2 + 1
     origin, shift = points.min(axis=0), rng.random(p)
     size, done = float(np.ptp(points, axis=0).max()), 0
     for level in range(_LEVELS if size > 0 else 0):
         cells = np.floor((points[order] - origin) * (2 ** (level / 2) / size) + shift).astype(np.int64)
-        # The first point of each cell: one that is already placed, where there is one.
+        # The first point of each cell: one that is already placed, if there is one.
         _, first = np.unique(cells @ hash_weights, return_index=True)
         new = rng.permutation(first[first >= done])
         rest = np.setdiff1d(np.arange(done, m), new)
@@ -91,18 +91,18 @@ def coarse_to_fine(points: Array, rng: np.random.Generator) -> IntArray:
         done += len(new)
         if done == m:
             break
-    return order  # what is left at the end are duplicates
+    return order  # the points left at the end are duplicates
 
 
 def previous_neighborhoods(points: Array, n_neighbors: int, order: IntArray) -> Neighborhoods:
-    """Condition every labelled point on the nearest of those that come before it.
+    """Condition every labelled point on its nearest previous points.
 
     Parameters
     ----------
     points : array of shape (m, p)
         Coordinates in which u is stationary.
     n_neighbors : int
-        k; m - 1 is enough for the exact (dense) covariance, and more is cut down to it.
+        k; at most m - 1 are used, which gives the exact (dense) covariance.
     order : array of shape (m,)
         The rows in the order of the factorisation.
     """
@@ -127,10 +127,10 @@ def previous_neighborhoods(points: Array, n_neighbors: int, order: IntArray) -> 
 
 
 def _previous(points: Array, k: int) -> IntArray:
-    """Positions (m, k) of the nearest points that come earlier, filled up with -1.
+    """Positions (m, k) of the nearest earlier points, padded with -1.
 
-    The range doubles, so that in every round about half of a point's neighbours come before it and few points
-    have to be asked about again with a larger count.
+    The range doubles, so that in every round about half of the neighbours of a point come before it and few
+    points must be queried again with a larger count.
     """
     m = len(points)
     found = np.full((m, k), -1, dtype=np.intp)
@@ -142,7 +142,7 @@ def _previous(points: Array, k: int) -> IntArray:
             candidates, _ = search(points[rows], count)
             earlier = candidates < rows[:, None]
             enough = (earlier.sum(axis=1) >= np.minimum(k, rows)) | (count == stop)
-            # A stable sort brings the earlier ones to the front and keeps them nearest first.
+            # A stable sort moves the earlier points to the front and keeps them nearest first.
             front = np.argsort(~earlier[enough], axis=1, kind="stable")[:, :k]
             chosen = np.take_along_axis(candidates[enough], front, axis=1)
             valid = np.take_along_axis(earlier[enough], front, axis=1)

@@ -13,7 +13,7 @@ from .batched import cholesky, solve_lower, solve_upper
 from .euclidean import LocalModel, has_shape
 from .neighborhoods import Neighborhoods, pair_columns
 
-# Entries of one batch of k × k matrices (4 MB): in cache, with vectors long enough for NumPy.
+# Entries of one batch of k × k matrices (4 MB): fits in the cache, with vectors long enough for NumPy.
 _BATCH_ENTRIES = 500_000
 
 
@@ -45,8 +45,8 @@ class VecchiaFactor:
 class VecchiaSlopes:
     """Derivatives of a factor in log ℓ (first), log σ² (second) and, if the kernel has a shape, log α.
 
-    Those in log a_u² follow, since scaling both variances scales F and leaves B: ∂B = -∂B/∂ log σ² and
-    ∂F = F - ∂F/∂ log σ².
+    Those in log a_u² follow, since scaling both variances scales F and does not change B:
+    ∂B = -∂B/∂ log σ² and ∂F = F - ∂F/∂ log σ².
     """
 
     coefficients: Array  # (2 or 3, m, k) ∂B

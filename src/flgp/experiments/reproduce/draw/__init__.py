@@ -1,1 +1,1 @@
-"""The figures of the experiments, at print size and in colours that everybody can tell apart."""
+"""The figures of the experiments, at print size and in colour-blind safe colours."""

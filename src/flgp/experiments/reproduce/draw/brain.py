@@ -15,7 +15,7 @@ _PANELS = {"trimmed_mse": "MSE", "trimmed_nll": "NLL", "coverage": "coverage of 
 
 
 def errors_by_ratio(rows: Sequence[Mapping[str, Any]]) -> Figure:
-    """MSE, NLL and coverage against the labelled ratio, one line for each method and model."""
+    """MSE, NLL and coverage against the labelled ratio, one line per method and model."""
     figure, axes = panels(1, len(_PANELS), PAGE, 2.6)
     ratios = sorted({row["ratio"] for row in rows})
     methods = [method for method in LABELS if any(row["method"] == method for row in rows)]

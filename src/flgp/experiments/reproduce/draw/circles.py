@@ -1,4 +1,4 @@
-"""The circles themselves, and the prior covariance that each method gives them."""
+"""The circles, and their prior covariance under each method."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ..classification import some_labels
 from ..methods import LABELS, PAPER, Setting, classifier
 from .style import BLUE, COLUMN, ORANGE, PAGE, RED, SEQUENTIAL, bare_map, panels, scatter
 
-# Their graph has n anchors, for every bandwidth that is tried.
+# These methods have n anchors, for every bandwidth in the search.
 SLOW = ("glgp", "flgp-x")
 _METHODS = ("egp", "glgp", "glgp-star", "flgp-x", "sr", "sk", "lr", "lk")
 
 
 def data_figure(data: CirclesData) -> Figure:
-    """The points in the colours of their classes."""
+    """The points, coloured by class."""
     figure, axes = panels(1, 1, COLUMN, 3.2)
     ax = axes[0, 0]
     for value, color, name in ((0, BLUE, "class 0"), (1, ORANGE, "class 1")):
@@ -30,7 +30,7 @@ def data_figure(data: CirclesData) -> Figure:
 
 
 def covariance_figure(data: CirclesData, labels: int, setting: Setting, quick: bool) -> Figure:
-    """Prior correlation of one point with all others, one panel for each method, all in the paper's model."""
+    """Prior correlation of one point with all others, one panel per method, all in the paper's model."""
     y, _ = some_labels(data.y, 50, labels)
     middle = np.flatnonzero(data.circle == 3)
     row = int(middle[np.abs(data.theta[middle] - np.pi / 2).argmin()])

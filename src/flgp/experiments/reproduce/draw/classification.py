@@ -1,4 +1,4 @@
-"""Error and time against n, calibration, and settings: for every experiment with classes."""
+"""Error and time against n, calibration, and settings, for the classification experiments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .style import BLACK, BLUE, COLUMN, GREEN, GREY, METHOD_COLORS, METHOD_MARKE
 
 
 def error_and_time(rows: Sequence[Row]) -> Figure:
-    """Error (left) and seconds (right) against n, both models."""
+    """Error (left) and seconds (right) against n, for both models."""
     figure, axes = panels(1, 2, PAGE, 2.8)
     for method in LABELS:
         models = [m for m in MODELS if any(row["method"] == method and row["model"] == m for row in rows)]
@@ -31,7 +31,7 @@ def error_and_time(rows: Sequence[Row]) -> Figure:
                 "mew": 0.6 if method == DEFAULTS else 1.0,
                 "ls": "-" if model == OURS else ":",
                 "mfc": METHOD_COLORS[method] if model == OURS else "white",
-                # A single point has no line by which it would be seen below others.
+                # A single point has no line, so other points could hide it.
                 "zorder": 3 if len(sizes) == 1 else 2,
             }
             for ax, metric in ((axes[0, 0], "error"), (axes[0, 1], "seconds")):
@@ -49,7 +49,7 @@ def error_and_time(rows: Sequence[Row]) -> Figure:
 
 
 def reliability(X: Array, y: IntArray, m: int, labels: int, setting: Setting) -> Figure:
-    """Stated confidence against how often it was right, for LKFLGP in both models and for the defaults."""
+    """Stated confidence against accuracy, for LKFLGP in both models and for the defaults."""
     known, rest = some_labels(y, m, labels)
     figure, axes = panels(1, 1, COLUMN, 3.0)
     ax = axes[0, 0]
@@ -66,14 +66,14 @@ def reliability(X: Array, y: IntArray, m: int, labels: int, setting: Setting) ->
         enough = curve.count >= 20
         ax.plot(curve.confidence[enough], curve.accuracy[enough], marker=marker, color=color, label=name)
     low = 0.5 if len(set(y.tolist())) == 2 else 0.0
-    ax.set(xlabel="stated confidence", ylabel="share that was right", xlim=(low, 1.01), ylim=(low, 1.01))
+    ax.set(xlabel="stated confidence", ylabel="fraction correct", xlim=(low, 1.01), ylim=(low, 1.01))
     ax.set_aspect("equal")
     ax.legend(loc="lower right")
     return figure
 
 
 def settings_figure(rows: Sequence[Row]) -> Figure:
-    """Error for each s, r, M; one panel for each number of labels."""
+    """Error for each s, r, M; one panel per number of labels."""
     counts = sorted({row["m"] for row in rows})
     settings = list(dict.fromkeys((row["s"], row["r"], row["M"]) for row in rows))
     figure, axes = panels(1, len(counts), PAGE, 2.8, sharey=True)

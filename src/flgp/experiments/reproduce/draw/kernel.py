@@ -50,7 +50,7 @@ def profiles(seed: int) -> Figure:
 
 
 def errors(rows: Sequence[Row]) -> Figure:
-    """Error against M at fixed ε, and along schedules in which everything moves together."""
+    """Error against M at fixed ε, and along schedules in which all parameters change together."""
     figure, axes = panels(1, 2, PAGE, 2.7)
     paper = [row for row in rows if row["series"] == "paper"]
     left, right = axes[0]

@@ -1,4 +1,4 @@
-"""The three laws of sampling on the spiral, and the errors under each."""
+"""The three sampling distributions on the spiral, and the errors under each."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TITLES = {
 
 
 def densities(seed: int) -> Figure:
-    """Density of θ above, 1000 points of it below."""
+    """Density of θ above, 1000 points drawn from it below."""
     figure, axes = panels(2, 3, PAGE, 3.9, height_ratios=(1, 2))
     theta = np.linspace(0, SPIRAL_END, 800)
     for column, law in enumerate(LAWS):
@@ -38,7 +38,7 @@ def densities(seed: int) -> Figure:
 
 
 def errors_by_law(rows: Sequence[Row]) -> Figure:
-    """Mean squared error of each method and model, one panel for each n."""
+    """Mean squared error of each method and model, one panel per n."""
     sizes = sorted({row["n"] for row in rows})
     figure, axes = panels(1, len(sizes), PAGE, 2.6, sharey=True)
     for ax, n in zip(axes[0], sizes, strict=True):

@@ -1,4 +1,4 @@
-"""Figure 1: distances and kernels on the spiral, and what they make of the labels."""
+"""Figure 1: distances and kernels on the spiral, and the predictions from the labels."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _LENGTH = 2.0
 
 
 def four_panels(data: SpiralData, seed: int) -> Figure:
-    """Geodesic distance, exact heat kernel, SE kernel and FLGP's kernel, all from one point."""
+    """Geodesic distance, exact heat kernel, SE kernel and FLGP kernel, all from one point."""
     row = int(_SHARE * len(data.X))
     model = HeatKernelFeatures(n_anchors=200, n_eigenpairs=100, diffusion_time=_STEPS, random_state=seed)
     estimate = model.fit(data.X).covariance(data.X, data.X[row : row + 1])[:, 0]
-    # The exact kernel at the time at which it is as high as the estimate: graph steps have no fixed length.
+    # The time at which the exact kernel is as high as the estimate: graph steps have no fixed length.
     time = _matching_time(data, row, estimate)
     sqdist = ((data.X - data.X[row]) ** 2).sum(axis=1)
     shown = [

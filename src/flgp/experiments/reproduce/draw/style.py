@@ -1,4 +1,4 @@
-"""One look for all figures: sizes of a printed page, and the colour-blind safe palette of Okabe and Ito."""
+"""One style for all figures: print sizes, and the colour-blind safe palette of Okabe and Ito."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-# Inches: one column of a journal's page, and its full width.
+# Inches: one column of a journal page, and its full width.
 COLUMN, PAGE = 3.4, 7.0
 BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 PURPLE, SKY, BLACK, GREY = "#CC79A7", "#56B4E9", "#000000", "#999999"
@@ -29,7 +29,7 @@ METHOD_COLORS = {
     "lk": GREEN,
     "defaults": "#F0E442",
 }
-# Shapes tell the methods apart where colours do not.
+# Markers distinguish methods with the same colour.
 METHOD_MARKERS = {
     "egp": "h",
     "glgp": "P",
@@ -65,7 +65,7 @@ _SETTINGS: dict[Any, Any] = {
 
 @contextmanager
 def printed() -> Iterator[None]:
-    """Figures made inside have this look, and are closed at the end."""
+    """Figures made inside this context have the print style, and are closed at the end."""
     with matplotlib.rc_context(_SETTINGS):
         yield
         plt.close("all")
@@ -77,7 +77,7 @@ def panels(rows: int, columns: int, width: float, height: float, **options: Any)
 
 
 def plain_log(axis: Any) -> None:
-    """Numbers instead of powers on a short logarithmic axis, at 1, 2 and 5 of each decade."""
+    """Label a short logarithmic axis with numbers instead of powers, at 1, 2 and 5 of each decade."""
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axis.set_minor_locator(NullLocator())
@@ -91,6 +91,6 @@ def bare_map(ax: Any, title: str) -> None:
 
 
 def scatter(ax: Any, X: Any, values: Any, **options: Any) -> Any:
-    """Points (n, 2) coloured by value, the largest on top; an image inside the PDF keeps it small."""
+    """Points (n, 2) coloured by value, the largest on top; rasterised to keep the PDF small."""
     order = values.argsort()
     return ax.scatter(*X[order, :2].T, c=values[order], s=2, linewidths=0, rasterized=True, **options)

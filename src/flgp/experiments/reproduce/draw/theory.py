@@ -44,7 +44,7 @@ def both(rows: Sequence[Row]) -> Figure:
 
 
 def _line(ax: Any, x: Array, y: Array, color: str) -> float:
-    """Draw the least-squares line of the logarithms; its slope."""
+    """Draw the least-squares line of the logarithms; return its slope."""
     slope, _ = fitted_slope(x, y)
     level = np.mean(np.log(y)) - slope * np.mean(np.log(x))
     ends = np.array([x.min(), x.max()])

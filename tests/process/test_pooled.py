@@ -1,0 +1,109 @@
+"""Hyperparameters that classes share: the pooled evidence, and the size by left-out labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+from sklearn.datasets import load_digits
+
+from flgp import FLGPClassifier
+from flgp.estimators._fitting import relearned
+from flgp.inference.one_hot import OneHotInference
+from flgp.likelihoods import Gaussian
+from flgp.process.pooled import left_out_score
+
+ORL = Path("../shared/data/faces/orl.npz")
+
+
+@pytest.mark.parametrize(("m", "M"), [(30, 12), (12, 30)], ids=["primal", "dual"])
+def test_the_pooled_evidence_is_the_sum_over_the_columns(m, M):
+    rng = np.random.default_rng(0)
+    features, Y, d = rng.standard_normal((m, M)), rng.standard_normal((m, 4)), rng.uniform(0.2, 2.0, M)
+    weight = rng.uniform(0.5, 3.0, m)
+    inference = OneHotInference(features, Y, weight)
+
+    def value(log_d, log_noise):
+        return inference.evaluate(
+            np.exp(log_d), Gaussian(noise_variance=float(np.exp(log_noise)))
+        ).log_evidence
+
+    K = (features * d) @ features.T + np.diag(0.3 / weight)
+    expected = sum(multivariate_normal(cov=K).logpdf(y) for y in Y.T)
+    found = inference.evaluate(d, Gaussian(noise_variance=0.3))
+    assert found.log_evidence == pytest.approx(expected, rel=1e-10)
+    h = 1e-5
+    for i, step in enumerate(h * np.eye(M)):
+        numeric = value(np.log(d) + step, np.log(0.3)) - value(np.log(d) - step, np.log(0.3))
+        assert found.gradient_log_d[i] == pytest.approx(numeric / (2 * h), abs=1e-5)
+    numeric = value(np.log(d), np.log(0.3) + h) - value(np.log(d), np.log(0.3) - h)
+    assert found.gradient_parameters[0] == pytest.approx(numeric / (2 * h), abs=1e-5)
+
+
+def few_digits(per_class, seed):
+    X, y = load_digits(return_X_y=True)
+    rng = np.random.default_rng(seed)
+    labelled = np.concatenate(
+        [rng.choice(np.flatnonzero(y == c), per_class, replace=False) for c in range(10)]
+    )
+    return X, y, labelled
+
+
+def test_the_left_out_score_is_that_of_fits_without_each_label():
+    """Cavities of expectation propagation stand for refits, at the same hyperparameters."""
+    X, y, labelled = few_digits(3, 0)
+    target = np.full(len(y), -1)
+    target[labelled] = y[labelled]
+    model = FLGPClassifier(linear=None, random_state=0).fit(X, target)
+    functions = relearned(model)
+    score = left_out_score([f.best for f in functions], [f.evidence for f in functions])
+    total = 0.0
+    for row in labelled:
+        rest = labelled[labelled != row]
+        model.update(X[rest], y[rest], replace=True, relearn=False)
+        total += float(np.log(model.predict_proba(X[[row]])[0, y[row]]))
+    assert score == pytest.approx(total, rel=0.1)
+
+
+def test_all_classes_have_the_same_hyperparameters():
+    X, y, labelled = few_digits(3, 1)
+    target = np.full(len(y), -1)
+    target[labelled] = y[labelled]
+    shared = FLGPClassifier(random_state=0).fit(X, target)
+    alone = FLGPClassifier(multi_class="one_vs_rest", linear=None, random_state=0).fit(X, target)
+    assert np.ptp(shared.diffusion_time_) == 0.0
+    assert np.ptp(alone.diffusion_time_) > 0.0
+    rest = np.setdiff1d(np.arange(len(y)), labelled)
+    errors = [np.mean(model.predict(X[rest]) != y[rest]) for model in (shared, alone)]
+    assert errors[0] < 0.15
+    assert errors[0] < errors[1] + 0.02
+
+
+def test_a_bandwidth_is_searched_by_the_pooled_evidence():
+    X, y, labelled = few_digits(5, 0)
+    target = np.full(len(y), -1)
+    target[labelled] = y[labelled]
+    model = FLGPClassifier(base_kernel="se", n_anchors=200, random_state=0).fit(X, target)
+    tried = dict(model.bandwidth_trace_)
+    assert len(tried) > 20
+    assert model.bandwidth_ == max(tried, key=tried.get)
+
+
+@pytest.mark.skipif(not ORL.exists(), reason="the ORL faces are not part of the project")
+def test_many_classes_with_few_labels():
+    """40 people, three pictures each: two thirds are wrong when every class learns for itself."""
+    faces = np.load(ORL)
+    X, y = faces["X"].astype(float), np.unique(faces["y"], return_inverse=True)[1]
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    errors = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        labelled = np.concatenate([rng.choice(np.flatnonzero(y == c), 3, replace=False) for c in range(40)])
+        target = np.full(400, -1)
+        target[labelled] = y[labelled]
+        model = FLGPClassifier(random_state=0).fit(X, target)
+        rest = np.setdiff1d(np.arange(400), labelled)
+        errors.append(np.mean(model.predict(X[rest]) != y[rest]))
+    assert np.mean(errors) < 0.17  # 1-NN
