@@ -1,4 +1,4 @@
-"""`flgp bench NAME`: ours and the installed peers on the same data, or a single measurement."""
+"""`flgp bench NAME`: flgp and the installed peers on the same data, or a single measurement."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def _against_peers(case: str) -> Callable[..., None]:
     def run(
         n: Annotated[str | None, typer.Option(help="Numbers of points, separated by commas.")] = None,
         methods: Annotated[str | None, typer.Option(help="Methods, separated by commas.")] = None,
-        repeats: Annotated[int, typer.Option(min=1, help="Runs of each; the medians are reported.")] = 3,
+        repeats: Annotated[int, typer.Option(min=1, help="Runs per method; the medians are reported.")] = 3,
         threads: Annotated[int | None, typer.Option(min=1, help="Threads for every method.")] = None,
-        timeout: Annotated[float, typer.Option(help="Seconds after which a run is given up.")] = 3600.0,
+        timeout: Annotated[float, typer.Option(help="Seconds after which a run is stopped.")] = 3600.0,
         peers_python: Annotated[
             str | None, typer.Option(help="Another Python interpreter, in which peers are installed.")
         ] = None,
@@ -81,11 +81,24 @@ def _size(text: str) -> int:
     try:
         return int(float(text))
     except ValueError:
-        raise ValueError(f"--n has {text!r}. Give numbers separated by commas, such as 1e5,1e6.") from None
+        raise ValueError(f"--n has {text!r}. Use numbers separated by commas, such as 1e5,1e6.") from None
+
+
+@app.command(
+    "zoo",
+    rich_help_panel="Many data sets",
+    add_help_option=False,  # as for the measurements below
+    context_settings={"ignore_unknown_options": True},
+)
+def zoo(arguments: Annotated[list[str] | None, typer.Argument()] = None) -> None:
+    """Many data sets, flgp and its rivals, with few labels or in plain tables."""
+    from ..experiments.zoo import main
+
+    main(arguments or [])
 
 
 for _name, _help in CASES.items():
-    app.command(_name, help=_help, rich_help_panel="Ours and the installed peers, taking turns")(
+    app.command(_name, help=_help, rich_help_panel="flgp and the installed peers, in turn")(
         _against_peers(_name)
     )
 for _name, _help in MEASUREMENTS.items():
@@ -93,6 +106,6 @@ for _name, _help in MEASUREMENTS.items():
         _name,
         help=_help,
         rich_help_panel="Single measurements",
-        add_help_option=False,  # the measurement's own parser knows all options
+        add_help_option=False,  # the parser of the measurement handles all options
         context_settings={"ignore_unknown_options": True},
     )(_measurement(_name))

@@ -8,28 +8,32 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from .._typing import Array, BoolArray
+from .._typing import Array, BoolArray, RowLike
 from ..likelihoods import AnyLikelihood, Bernoulli, Categorical, Observations
 from ..process.evidence import KnownValues, Target
+from ..rows.blocks import take_rows
 from ..rows.labels import is_missing_label
-from ..rows.sources import local_labels
+from ..rows.sources import is_distributed, is_streamed, local_labels
 from ..terms import Constant
 from ..terms.base import View
 from ._docs import documented
 from ._fitting import fit_model, transduce
 from ._latent import LatentModel, labeled_rows
+from .class_prior import check_class_prior, log_odds_shift, shifted, soft_shares
 from .labels import Labels
 from .validation import check_choice, check_row_values, check_weights
 
 MULTI_CLASS = ("auto", "one_vs_rest", "softmax")
 RESIDUALS = ("local",)
 MEANS = ("auto", "constant", "zero")
+# Fitted rows over which shares of classes are averaged.
+_SHARE_ROWS = 20_000
 
 
 @documented
@@ -48,6 +52,10 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         labels of all classes together.
     unlabeled : int or str, default -1
         The label that means "unlabelled".
+    class_prior : {{"uniform", "labels"}}, array of shape (C,) or mapping, optional
+        Shares of the classes among all points, where they are known: log odds are shifted until the mean
+        probability over the fitted rows is that. An array is in the order of `classes_`. "labels": half way
+        towards the shares among the labels, which are noisy. None: nothing is assumed.
     mean : {{"auto", "constant", "zero"}}
         Prior mean of each latent function. "constant": learned about the log odds of its class, "zero": the
         paper's. "auto": a constant where there are covariates, groups or classes that share their
@@ -86,6 +94,7 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
 
     multi_class: str = "auto"
     unlabeled: Any = -1
+    class_prior: Any = None
     mean: str = "auto"
     residual: str | None = None
 
@@ -114,7 +123,10 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             self._choose_roles(X, len(labels))
             rows = self._with_unlabeled(X, X_unlabeled)
             self._flat_ = True
-            geometry = fit_model(self, rows, labels, self._targets(labels))
+            targets = self._targets(labels)
+            shares = check_class_prior(self.class_prior, self.classes_)
+            geometry = fit_model(self, rows, labels, targets)
+            self._shift_ = self._class_shift(shares, rows, labels)
             transduce(self, geometry, rows, self._most_probable)
         return self
 
@@ -273,6 +285,12 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         return self._answer(self._validated(X, reset=False), self._probabilities)
 
     def _probabilities(self, views: Sequence[View]) -> Array:
+        p = self._unshifted(views)
+        if self._shift_ is None:
+            return p
+        return shifted(np.log(np.maximum(p, np.finfo(float).tiny)), self._shift_)
+
+    def _unshifted(self, views: Sequence[View]) -> Array:
         process, count = self._process_, len(self.classes_)
         if count == 1:
             return np.ones((len(views[0]), 1))
@@ -282,6 +300,18 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         if count == 2:
             return np.stack([1.0 - columns[0], columns[0]], axis=1)
         return exactly_one(np.stack(columns, axis=1))
+
+    def _class_shift(self, shares: Array | str | None, rows: RowLike, labels: Labels) -> Array | None:
+        """What the log odds of the classes are shifted by, for given shares (C,)."""
+        if shares is None or len(self.classes_) == 1:
+            return None
+        if is_distributed(rows) or is_streamed(rows):
+            raise ValueError("class_prior needs rows in memory. Use class_prior=None for files and clusters.")
+        some = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _SHARE_ROWS)).astype(int))
+        p = self._answer(take_rows(rows, some), self._unshifted)
+        if isinstance(shares, str):
+            shares = soft_shares(p, np.unique(labels.y, return_counts=True)[1].astype(float))
+        return log_odds_shift(p, shares)
 
     def predict(self, X: Any) -> Array:
         """The most probable class.
@@ -299,7 +329,7 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
 
     def _most_probable(self, views: Sequence[View]) -> Array:
         function = self._process_.functions[0]
-        if len(self.classes_) <= 2 and len(function.components) == 1:
+        if len(self.classes_) <= 2 and len(function.components) == 1 and self._shift_ is None:
             # The link is symmetric: p > 1/2 where the latent mean is positive, and no variance is needed.
             positive = function.latent_mean(views) > 0
             return self.classes_[positive.astype(int) * (len(self.classes_) - 1)]
@@ -320,14 +350,17 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         f = self.sample_f(X, n_samples, random_state, prior)
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31) + 1)
         if self._process_.coupled is not None:  # the largest of f plus Gumbel noise
-            return self.classes_[np.argmax(f + rng.gumbel(size=f.shape), axis=1)]
+            shift = 0.0 if self._shift_ is None else self._shift_[:, None]
+            return self.classes_[np.argmax(f + shift + rng.gumbel(size=f.shape), axis=1)]
         uniform = rng.random((f.shape[0], n_samples))
         if len(self.classes_) == 1:
             return np.full(uniform.shape, self.classes_[0])
         p = self._process_.functions[0].likelihood.conditional_mean(f)
-        if p.ndim == 2:
+        if p.ndim == 2 and self._shift_ is None:
             return self.classes_[(uniform < p).astype(int)]
-        p = exactly_one(p)
+        p = np.stack([1.0 - p, p], axis=1) if p.ndim == 2 else exactly_one(p)
+        if self._shift_ is not None:
+            p = np.exp(log_softmax(np.log(np.maximum(p, 1e-300)) + self._shift_[:, None], axis=1))
         return self.classes_[(uniform[:, None, :] > np.cumsum(p, axis=1)[:, :-1]).sum(axis=1)]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -37,6 +37,7 @@ _SECTIONS = {
     "known values": "_known_",
     "intrinsic dimension": "_dimension_",
     "one target": "_flat_",
+    "shift of log odds": "_shift_",
     "examples": "_examples_",
     "number of features": "_n_features_out",
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from .._threads import thread_map
+from .._threads import blas_for, thread_map
 from .._typing import Array
 from ..geometry.bandwidth import search_basis
 from ..geometry.base import Eigenbasis, FittedGeometry
@@ -124,11 +124,12 @@ def _learn_pooled(
     rough: bool,
 ) -> LearnedModel:
     """Classes that share their hyperparameters; `rough`: only these, which is enough to compare bases."""
-    shared = pooled_optimum(targets, features, terms, settings.fixed, rough)
-    if rough:
-        return LearnedModel(terms, basis, [], pooled=shared)
-    evidences = [evidence_of(target, features, terms, settings) for target in targets]
-    found = sized_functions(evidences, shared)
+    with blas_for(max(features.shape)):
+        shared = pooled_optimum(targets, features, terms, settings.fixed, rough)
+        if rough:
+            return LearnedModel(terms, basis, [], pooled=shared)
+        evidences = [evidence_of(target, features, terms, settings) for target in targets]
+        found = sized_functions(evidences, shared)
     functions = [LearnedFunction(e, best) for e, best in zip(evidences, found, strict=True)]
     return LearnedModel(terms, basis, functions, pooled=shared)
 

@@ -11,6 +11,7 @@ TINY = {
     "coverage": ("--replicates 1 --likelihood poisson", "| poisson | auto |"),
     "dask-workers": ("--n 2e4 --repeats 1", "times as fast"),
     "evidence": ("--eigenpairs 30 --labels 60 --repeats 1", "M=30 m=60: evidence and gradient"),
+    "geometries": ("groups --draws 1", "200 groups, n = 5,000, 1 draws: variance"),
     "imports": ("--repeats 1", "ratio"),
     "large-rank": ("--n 1000 --sizes 100:30", "| 100 | 30 |"),
     "new-points": ("--n 600 --seeds 1", "| 600 | se |"),

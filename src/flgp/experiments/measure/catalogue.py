@@ -9,7 +9,7 @@ from typing import Protocol, cast
 
 
 class Measurement(Protocol):
-    """What every module here provides."""
+    """The interface of every module here."""
 
     def parser(self) -> ArgumentParser:
         """The options of the command."""
@@ -18,11 +18,12 @@ class Measurement(Protocol):
         """Measure and print."""
 
 
-# Modules are imported when they are asked for, so that the command line starts quickly.
+# Modules are imported on demand, so that the command line starts quickly.
 MEASUREMENTS = {
     "coverage": "90 % intervals on simulated data, for every likelihood.",
     "dask-workers": "Dask: one worker process against two.",
     "evidence": "The evidence with its gradient against a Cholesky factorisation.",
+    "geometries": "Known geometries and terms: globe, graph, mesh, groups.",
     "imports": "`import flgp` against `import sklearn.cluster`.",
     "large-rank": "Error and cost as anchors and eigenpairs grow.",
     "new-points": "Errors at the fitted points and at new ones.",
@@ -33,7 +34,7 @@ MEASUREMENTS = {
 
 
 def find(name: str) -> Measurement:
-    """The measurement of this name, or a ValueError that lists the known ones."""
+    """The measurement with this name; raises a ValueError that lists the known ones."""
     if name not in MEASUREMENTS:
         raise ValueError(f"Unknown measurement {name!r}. Known: {', '.join(MEASUREMENTS)}.")
     return cast(Measurement, import_module(f".{name.replace('-', '_')}", __package__))
@@ -47,5 +48,5 @@ def parser_for(name: str, description: str | None) -> ArgumentParser:
 
 
 def whole(text: str) -> int:
-    """A whole number, also written as 1e6."""
+    """An integer, which may be written as 1e6."""
     return int(float(text))

@@ -1,0 +1,72 @@
+"""Known shares of the classes: probabilities that agree with them over all points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy.special import log_softmax
+
+from .._typing import Array
+
+_ROUNDS, _TOLERANCE = 200, 1e-8
+# Shares must sum to 1 up to this.
+_ROUNDING = 1e-6
+
+
+def check_class_prior(given: Any, classes: Array) -> Array | str | None:
+    """Shares (C,) in the order of `classes`; "labels" and None as they are.
+
+    Raises
+    ------
+    ValueError
+        For shares that are not positive, do not sum to 1, or do not belong to the classes.
+    """
+    if given is None or (isinstance(given, str) and given == "labels"):
+        return given
+    if isinstance(given, str):
+        if given != "uniform":
+            raise ValueError(f"class_prior={given!r} is not known. Use 'uniform', 'labels', shares, or None.")
+        return np.full(len(classes), 1.0 / len(classes))
+    if isinstance(given, Mapping):
+        names = classes.tolist()
+        if unknown := [name for name in given if name not in names]:
+            raise ValueError(
+                f"class_prior names {unknown[0]!r}, a class without labels. Label one of its rows first."
+            )
+        if absent := [name for name in names if name not in given]:
+            raise ValueError(f"class_prior has no share for the class {absent[0]!r}. Add it.")
+        given = [given[name] for name in names]
+    shares = np.asarray(given, dtype=float)
+    if shares.shape != (len(classes),):
+        raise ValueError(
+            f"class_prior has shape {shares.shape}, but there are {len(classes)} classes among the labels."
+        )
+    if not np.isfinite(shares).all() or (shares <= 0).any():
+        raise ValueError("class_prior must be positive shares. Leave out classes that do not occur.")
+    if abs(float(shares.sum()) - 1.0) > _ROUNDING:
+        raise ValueError(f"class_prior sums to {shares.sum():g}, not to 1. Divide it by its sum.")
+    return shares
+
+
+def log_odds_shift(p: Array, shares: Array) -> Array:
+    """Numbers (C,) to add to the log probabilities p (n, C), so that their mean over the rows is `shares`."""
+    log_p, shift = np.log(np.maximum(p, np.finfo(float).tiny)), np.zeros(p.shape[1])
+    for _ in range(_ROUNDS):
+        mean = shifted(log_p, shift).mean(axis=0)
+        step = np.log(shares) - np.log(np.maximum(mean, np.finfo(float).tiny))
+        shift += step
+        if np.abs(step).max() < _TOLERANCE:
+            break
+    return shift - shift.mean()
+
+
+def shifted(log_p: Array, shift: Array) -> Array:
+    """Probabilities (n, C) with a shift of their log odds."""
+    return np.exp(log_softmax(log_p + shift, axis=1))
+
+
+def soft_shares(p: Array, counts: Array) -> Array:
+    """Shares that the labels suggest: as much theirs as the model's own, for labels are few and noisy."""
+    return 0.5 * p.mean(axis=0) + 0.5 * (counts + 1.0) / (counts.sum() + len(counts))

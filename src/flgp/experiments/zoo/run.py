@@ -1,0 +1,184 @@
+"""Every set × every method, one line of a file for each."""
+
+from __future__ import annotations
+
+import csv
+import time
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from ... import metrics
+from .classifiers import CLASSIFIERS
+from .problem import Answer, Problem, Task
+from .regressors import REGRESSORS
+from .sets import DataSet
+
+METHODS: dict[Task, dict[str, Callable[[Problem], Answer]]] = {"classes": CLASSIFIERS, "numbers": REGRESSORS}
+NEEDS = {
+    "GraphLearning Laplace": "graphlearning",
+    "GraphLearning Poisson": "graphlearning",
+    "GPBoost Vecchia": "gpboost",
+}
+FIRST_SEED = 100  # defaults were chosen on draws with smaller seeds
+# Every method's probabilities get this share of the uniform: otherwise a vote of 5 to 0 costs infinity.
+UNIFORM_SHARE = 1e-3
+NAN = float("nan")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method on one draw. Errors are fractions; what a method has not is NaN."""
+
+    task: str
+    set: str
+    labels: str
+    size: str  # "full" or "quick"
+    draw: int
+    method: str
+    n: int
+    columns: int
+    n_labels: int
+    error: float = NAN
+    log_loss: float = NAN
+    ece: float = NAN
+    rmse: float = NAN
+    nll: float = NAN
+    coverage: float = NAN
+    seconds: float = NAN
+    status: str = "ok"
+
+    @property
+    def key(self) -> tuple[str, str, str, str, int, str]:
+        """What identifies the row."""
+        return self.task, self.set, self.labels, self.size, self.draw, self.method
+
+
+class Store:
+    """`rows.csv` of a folder; rows are appended as they come, and of two with one key the later counts."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "rows.csv"
+        self.rows: dict[tuple[str, str, str, str, int, str], Row] = {}
+        if self.path.exists():
+            with self.path.open(newline="", encoding="utf-8") as lines:
+                for line in csv.DictReader(lines):
+                    self._keep(_row(line))
+
+    def add(self, row: Row) -> None:
+        """Keep a row and write it."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        new = not self.path.exists()
+        with self.path.open("a", newline="", encoding="utf-8") as out:
+            writer = csv.DictWriter(out, [field.name for field in fields(Row)])
+            if new:
+                writer.writeheader()
+            short = {k: f"{v:.6g}" if isinstance(v, float) else v for k, v in asdict(row).items()}
+            writer.writerow(short)
+        self._keep(_row({key: str(value) for key, value in short.items()}))  # as it will be read again
+
+    def _keep(self, row: Row) -> None:
+        self.rows[row.key] = row
+
+
+def installed(method: str) -> bool:
+    """Whether the package of a method is there; it is not imported."""
+    return method not in NEEDS or find_spec(NEEDS[method]) is not None
+
+
+def run(
+    sets: Mapping[str, DataSet],
+    methods: Iterable[str],
+    draws: int,
+    store: Store,
+    *,
+    quick: bool = False,
+    tell: Callable[[Row], None] = lambda row: None,
+) -> None:
+    """Compute the rows that are not there yet, or failed."""
+    size, chosen = "quick" if quick else "full", set(methods)
+    for name, data in sets.items():
+        todo = [method for method in METHODS[data.task] if method in chosen and installed(method)]
+        for labels in data.labels:
+            for draw in range(draws):
+                keys = {m: (data.task, name, str(labels), size, draw, m) for m in todo}
+                missing = [m for m, key in keys.items() if key not in store.rows or _failed(store.rows[key])]
+                if not missing:
+                    continue
+                problem = data.problem(labels, draw, seed=FIRST_SEED + draw, quick=quick)
+                if len(problem.rest) < 20:
+                    break  # too few rows are left to judge by
+                for method in missing:
+                    about = (len(problem.y), problem.X.shape[1], len(problem.labeled))
+                    row = Row(
+                        *keys[method], *about, **_measure(METHODS[data.task][method], problem, data.task)
+                    )
+                    store.add(row)
+                    tell(row)
+
+
+def _measure(method: Callable[[Problem], Answer], problem: Problem, task: Task) -> dict[str, Any]:
+    """The scores of a method, or the first line of its error."""
+    start = time.perf_counter()
+    try:
+        with warnings.catch_warnings(), threadpool_limits(1):
+            warnings.simplefilter("ignore")
+            answer = method(problem)
+        seconds = time.perf_counter() - start
+        scores = class_scores(problem, answer) if task == "classes" else number_scores(problem, answer)
+        return {**scores, "seconds": seconds}
+    except Exception as error:  # a rival that fails is a result
+        return {
+            "seconds": time.perf_counter() - start,
+            "status": f"{type(error).__name__}: {error}".split("\n")[0],
+        }
+
+
+def class_scores(problem: Problem, answer: Answer) -> dict[str, float]:
+    """Error, log loss and calibration on the rows without a label."""
+    y, classes = problem.y[problem.rest], np.arange(problem.n_classes)
+    scores: dict[str, float] = {"error": metrics.error_rate(y, answer.value)}
+    if answer.proba is not None:
+        proba = (1 - UNIFORM_SHARE) * answer.proba + UNIFORM_SHARE / len(classes)
+        scores["log_loss"] = metrics.negative_log_likelihood(y, proba, classes=classes)
+        scores["ece"] = metrics.expected_calibration_error(y, answer.proba, classes=classes)
+    return scores
+
+
+def number_scores(problem: Problem, answer: Answer) -> dict[str, float]:
+    """RMSE, density and coverage on the rows without a label, in units of the sd of y."""
+    y = problem.y[problem.rest]
+    scores: dict[str, float] = {"rmse": float(np.sqrt(np.mean((y - answer.value) ** 2)))}
+    if answer.sd is not None:
+        sd = np.maximum(answer.sd, 1e-6)
+        scores["nll"] = metrics.gaussian_negative_log_likelihood(y, answer.value, sd)
+        scores["coverage"] = metrics.gaussian_coverage(y, answer.value, sd)
+    return scores
+
+
+def all_methods() -> list[str]:
+    """The names of all methods, each once."""
+    return list(dict.fromkeys([*CLASSIFIERS, *REGRESSORS]))
+
+
+def check_names(kind: str, given: Sequence[str], known: Iterable[str]) -> None:
+    """Refuse unknown names."""
+    known = list(known)
+    for name in given:
+        if name not in known:
+            raise ValueError(f"Unknown {kind} {name!r}. Known: {', '.join(known)}.")
+
+
+def _failed(row: Row) -> bool:
+    return row.status != "ok"
+
+
+def _row(line: Mapping[str, str]) -> Row:
+    kinds = {"int": int, "float": float, "str": str}
+    return Row(**{field.name: kinds[str(field.type)](line[field.name]) for field in fields(Row)})

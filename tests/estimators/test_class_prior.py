@@ -1,0 +1,87 @@
+"""Known shares of the classes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+import flgp
+from flgp import FLGPClassifier
+
+
+@pytest.fixture(scope="module")
+def digits():
+    """Five labels of each of four classes, of which the first is most of the data."""
+    X, y = load_digits(return_X_y=True)
+    rng = np.random.default_rng(0)
+    keep = np.concatenate([np.flatnonzero(y == 3), *(np.flatnonzero(y == c)[:40] for c in (5, 8, 9))])
+    X, y = X[keep], y[keep]
+    labelled = np.concatenate([rng.choice(np.flatnonzero(y == c), 5, replace=False) for c in (3, 5, 8, 9)])
+    target = np.full(len(y), -1)
+    target[labelled] = y[labelled]
+    return X, y, target
+
+
+def shares_of(y):
+    return np.unique(y, return_counts=True)[1] / len(y)
+
+
+@pytest.mark.parametrize("multi_class", ["auto", "one_vs_rest", "softmax"])
+def test_the_mean_probability_is_the_given_share(digits, multi_class, tmp_path):
+    X, y, target = digits
+    shares = shares_of(y)
+    model = FLGPClassifier(class_prior=shares, multi_class=multi_class, random_state=0).fit(X, target)
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(p.mean(axis=0), shares, atol=1e-6)
+    np.testing.assert_array_equal(model.predict(X), model.classes_[p.argmax(axis=1)])
+    np.testing.assert_array_equal(model.transduction_, model.predict(X))
+    plain = FLGPClassifier(multi_class=multi_class, random_state=0).fit(X, target)
+    own = np.arange(len(y)), np.searchsorted(model.classes_, y)
+    loss = [-np.mean(np.log(m.predict_proba(X)[own])) for m in (model, plain)]
+    assert loss[0] < loss[1]
+    drawn, before = (np.mean(m.sample_y(X, 200) == 3) for m in (model, plain))
+    assert abs(drawn - shares[0]) < abs(before - shares[0])
+    flgp.save(model, tmp_path / "m.flgp")
+    np.testing.assert_array_equal(flgp.load(tmp_path / "m.flgp").predict_proba(X), p)
+
+
+def test_two_classes(digits):
+    X, _, target = digits
+    pair = np.where(target < 0, -1, (target == 3).astype(int))
+    model = FLGPClassifier(class_prior={0: 0.4, 1: 0.6}, random_state=0).fit(X, pair)
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(p.mean(axis=0), [0.4, 0.6], atol=1e-6)
+    np.testing.assert_array_equal(model.predict(X), p.argmax(axis=1))
+
+
+def test_names_and_rules(digits):
+    X, y, target = digits
+    shares = shares_of(y)
+    mapping = dict(zip((3, 5, 8, 9), shares, strict=True))
+    by_name = FLGPClassifier(class_prior=mapping, random_state=0).fit(X, target)
+    by_order = FLGPClassifier(class_prior=shares, random_state=0).fit(X, target)
+    np.testing.assert_array_equal(by_name.predict_proba(X), by_order.predict_proba(X))
+    even = FLGPClassifier(class_prior="uniform", random_state=0).fit(X, target)
+    np.testing.assert_allclose(even.predict_proba(X).mean(axis=0), 0.25, atol=1e-6)
+    plain = FLGPClassifier(random_state=0).fit(X, target).predict_proba(X).mean(axis=0)
+    soft = FLGPClassifier(class_prior="labels", random_state=0).fit(X, target).predict_proba(X).mean(axis=0)
+    np.testing.assert_allclose(soft, 0.5 * plain + 0.5 * 0.25, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("prior", "message"),
+    [
+        ([0.5, 0.5], "shape .2,., but there are 4 classes"),
+        ([0.5, 0.5, 0.5, -0.5], "positive shares"),
+        ([0.5, 0.5, 0.5, 0.5], "sums to 2, not to 1"),
+        ([0.5, np.nan, 0.3, 0.2], "positive shares"),
+        ({3: 0.4, 5: 0.2, 8: 0.2, 9: 0.1, 7: 0.1}, "names 7, a class without labels"),
+        ({3: 0.4, 5: 0.6}, "no share for the class 8"),
+        ("even", "is not known"),
+    ],
+)
+def test_wrong_shares_are_refused(digits, prior, message):
+    X, _, target = digits
+    with pytest.raises(ValueError, match=message):
+        FLGPClassifier(class_prior=prior, random_state=0).fit(X, target)
