@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import log_softmax, ndtri, softmax
-from scipy.stats import qmc
+from scipy.special import log_softmax, softmax
 
 from .._stored import stored
 from .._typing import Array, IntArray
@@ -55,56 +54,6 @@ class Categorical:
         """P(y_i = c | f_i), shape (m, C)."""
         return np.asarray(softmax(f, axis=1))
 
-    def gradient(self, obs: Observations, f: Array) -> Array:
-        """∂ log p / ∂f = indicator of y minus probabilities, shape (m, C)."""
-        gradient = -self.probabilities(f)
-        rows, label = np.arange(len(f)), self._labels(obs)
-        # The entry of the label is 1 - p_y: the sum of the other probabilities avoids cancellation.
-        gradient[rows, label] = 0.0
-        gradient[rows, label] = -gradient.sum(axis=1)
-        return gradient
-
-    def curvature(self, f: Array) -> Array:
-        """W_i = diag(p_i) - p_i p_iᵀ, positive semi-definite, shape (m, C, C)."""
-        p = self.probabilities(f)
-        return p[:, :, None] * (np.eye(self.n_classes) - p[:, None, :])
-
-    def predictive_probabilities(
-        self, mean: Array, covariance: Array, n_draws: int = 256, seed: int = 0
-    ) -> Array:
-        """E[softmax(f)] for Gaussian f, by fixed quasi-random draws and their mirror images.
-
-        Parameters
-        ----------
-        mean : (n, C)
-        covariance : (n, C) variances of independent latents, or (n, C, C)
-        n_draws : number of draws, a power of 2; half of them mirrored
-        seed : of the scrambling; every row and every call uses the same points
-
-        Returns
-        -------
-        (n, C) probabilities
-        """
-        uniform = qmc.Sobol(self.n_classes, scramble=True, seed=seed).random(max(n_draws // 2, 1))
-        draws = ndtri(np.clip(uniform, 1e-12, 1.0 - 1e-12))
-        root = _square_root(covariance) if np.ndim(covariance) == 3 else np.sqrt(covariance)
-        total = np.zeros_like(mean, dtype=float)
-        for draw in draws:
-            away = root @ draw if root.ndim == 3 else root * draw
-            total += self.probabilities(mean + away) + self.probabilities(mean - away)
-        return total / (2 * len(draws))
-
-    def sample(self, f: Array, rng: np.random.Generator) -> IntArray:
-        """A class for every row of f, shape (m,): the largest of f plus Gumbel noise."""
-        return np.argmax(f + rng.gumbel(size=np.shape(f)), axis=1)
-
-    def initial_mean(self, obs: Observations) -> Array:
-        """Logarithms of the class frequencies (half a label added to each), centred, shape (C,)."""
-        share = obs.weight / np.mean(obs.weight)
-        counts = np.bincount(self._labels(obs), weights=share, minlength=self.n_classes) + 0.5
-        logs = np.log(counts)
-        return logs - logs.mean()
-
     def latent_scale(self, obs: Observations) -> float:
         """The standard deviation of the logistic distribution, as for two classes."""
         return float(np.pi / np.sqrt(3.0))
@@ -127,9 +76,3 @@ class Categorical:
     @staticmethod
     def _labels(obs: Observations) -> IntArray:
         return obs.y.astype(int)
-
-
-def _square_root(covariance: Array) -> Array:
-    """A with A Aᵀ = covariance, for each of (n, C, C), which may be singular."""
-    values, vectors = np.linalg.eigh(covariance)
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :])
