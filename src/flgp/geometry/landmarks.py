@@ -28,7 +28,7 @@ from .point_cloud.anchors import choose_anchors
 from .point_cloud.cloud import BANDWIDTH_GRID
 from .point_cloud.defaults import auto_eigenpairs
 from .point_cloud.neighbors import NeighborSearch
-from .spectrum import Spectrum, fit_spectrum
+from .spectrum import Spectrum, SpectrumBasis, fit_spectrum
 
 Matrix = Any  # (b, s): an array, or a sparse csr_array
 
@@ -58,32 +58,11 @@ class LandmarkPlaces:
 
 @stored("basis on landmarks")
 @dataclass(frozen=True)
-class LandmarkBasis:
+class LandmarkBasis(SpectrumBasis):
     """Eigenfunctions of the GLGP, at landmarks and elsewhere."""
 
     bandwidth: float  # ε
     log_ratio: Array  # (s,) -log q_j
-    spectrum: Spectrum
-
-    @property
-    def eigenvalues(self) -> Array:
-        """λ (M,) of the graph Laplacian."""
-        return self.spectrum.eigenvalues
-
-    @property
-    def time_unit(self) -> float:
-        """A step of the walk."""
-        return 1.0
-
-    @property
-    def n_parts(self) -> int:
-        """Number of connected parts of the graph."""
-        return self.spectrum.n_components
-
-    @property
-    def n_capped(self) -> int:
-        """Number of stray parts whose prior variance was limited."""
-        return self.spectrum.n_capped
 
     def part_of(self, places: LandmarkPlaces) -> IntArray:
         """The connected part of each point's nearest landmark, (b,)."""
@@ -92,10 +71,6 @@ class LandmarkBasis:
     def rows(self, places: LandmarkPlaces) -> MatrixRows:
         """Row-normalised cross kernel, divided by the column sums of the landmarks."""
         return MatrixRows(_walk(places.pairs, self.log_ratio, 4.0 * self.bandwidth**2))
-
-    def at_nodes(self, weights: Array) -> Array:
-        """B β at the landmarks."""
-        return self.spectrum.lift @ weights
 
     def features(self, places: LandmarkPlaces) -> Array:
         """φ (b, M)."""
@@ -214,7 +189,7 @@ class FittedLandmarks:
             else:
                 tolerance = _TOLERANCE if near is None else ROUGH
                 q, spectrum = _dense_spectrum(pairs, scale, n_eigenpairs, tolerance)
-        return LandmarkBasis(epsilon, -np.log(q), spectrum)
+        return LandmarkBasis(spectrum, epsilon, -np.log(q))
 
     def frozen(self) -> Self:
         """The geometry without what only the fit needs."""

@@ -63,6 +63,37 @@ class Spectrum:
         )
 
 
+@dataclass(frozen=True)
+class SpectrumBasis:
+    """An eigenbasis that lives on the nodes of a graph; how a point sees the nodes is for others to say."""
+
+    spectrum: Spectrum
+
+    @property
+    def eigenvalues(self) -> Array:
+        """λ (M,) of the graph Laplacian."""
+        return self.spectrum.eigenvalues
+
+    @property
+    def time_unit(self) -> float:
+        """A step of the walk."""
+        return 1.0
+
+    @property
+    def n_parts(self) -> int:
+        """Number of connected parts of the graph."""
+        return self.spectrum.n_components
+
+    @property
+    def n_capped(self) -> int:
+        """Number of stray parts whose prior variance was limited."""
+        return self.spectrum.n_capped
+
+    def at_nodes(self, weights: Array) -> Array:
+        """B β at the nodes."""
+        return self.spectrum.lift @ weights
+
+
 def mean_spectrum(parts: Sequence[Spectrum]) -> Spectrum:
     """The concatenated features of several sets of anchors, whose kernel is the mean of the kernels."""
     sizes = [part.n_components for part in parts]

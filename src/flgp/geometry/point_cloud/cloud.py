@@ -16,7 +16,7 @@ from ..._typing import Array, IntArray, RowLike
 from ...rows.blocks import Blocks, row_blocks
 from ...rows.sources import is_streamed, refuse_overflow
 from ..base import SparseRows, closeness_of
-from ..spectrum import Spectrum, fit_spectrum, link_parts, mean_spectrum
+from ..spectrum import Spectrum, SpectrumBasis, fit_spectrum, link_parts, mean_spectrum
 from .anchors import choose_anchors
 from .defaults import auto_anchor_sets, auto_anchors, auto_eigenpairs
 from .walk import NeighborBlock, NeighborGraph, Transition, anchor_gram, fit_transition, join_to_anchors
@@ -40,36 +40,15 @@ class CloudPlaces:
 
 @stored("basis of a point cloud")
 @dataclass(frozen=True)
-class CloudBasis:
+class CloudBasis(SpectrumBasis):
     """Eigenfunctions of the walk point → anchor → point: φ(x) = z(x) B."""
 
     transition: Transition
-    spectrum: Spectrum
-
-    @property
-    def eigenvalues(self) -> Array:
-        """λ (M,) of the graph Laplacian."""
-        return self.spectrum.eigenvalues
-
-    @property
-    def time_unit(self) -> float:
-        """A step of the walk."""
-        return 1.0
 
     @property
     def bandwidth(self) -> float | None:
         """ε of the SE kernel; None for local anchor embedding."""
         return self.transition.epsilon
-
-    @property
-    def n_parts(self) -> int:
-        """Number of connected parts of the graph."""
-        return self.spectrum.n_components
-
-    @property
-    def n_capped(self) -> int:
-        """Number of stray parts whose prior variance was limited."""
-        return self.spectrum.n_capped
 
     def part_of(self, places: CloudPlaces) -> IntArray:
         """The connected part of each point's nearest anchor, (b,)."""
@@ -78,10 +57,6 @@ class CloudBasis:
     def rows(self, places: CloudPlaces) -> SparseRows:
         """Rows of the transition matrix Z."""
         return SparseRows(places.neighbors.index, self.transition.rows(places.neighbors))
-
-    def at_nodes(self, weights: Array) -> Array:
-        """B β at the anchors."""
-        return self.spectrum.lift @ weights
 
     def features(self, places: CloudPlaces) -> Array:
         """φ (b, M)."""
@@ -235,7 +210,7 @@ class FittedCloud:
         if graph.set_sizes is None:
             # No mean over one set: BLAS keeps all threads, and the features are not copied.
             # Rows of Z sum to 1, so the entries of ZᵀZ sum to the number of rows.
-            return CloudBasis(step, fit_spectrum(gram, round(gram.sum()), n_eigenpairs, start))
+            return CloudBasis(fit_spectrum(gram, round(gram.sum()), n_eigenpairs, start), step)
         each = max(current_threads() // graph.n_sets, 1)
 
         def of_set(span: tuple[int, int]) -> Spectrum:
@@ -248,7 +223,7 @@ class FittedCloud:
         spectrum = mean_spectrum(list(thread_map(of_set, pairwise(bounds), graph.n_sets)))
         if spectrum.n_components > 1:
             spectrum = link_parts(spectrum, graph.search(graph.anchors, 1)[0])
-        return CloudBasis(step, spectrum)
+        return CloudBasis(spectrum, step)
 
     def frozen(self) -> Self:
         """The geometry without the n·r neighbours of the fitted points."""
