@@ -109,3 +109,26 @@ def test_anchors_and_priors_that_are_none():
 def test_points_that_rounding_cannot_tell_apart_have_a_dimension():
     X = 1e9 + 1e-6 * np.random.default_rng(0).standard_normal((40, 3))
     assert 0 < estimate_intrinsic_dimension(X) <= 3
+
+
+@pytest.mark.parametrize("options", [{}, {"hyperparameters": "integrate"}, {"residual": "local"}], ids=str)
+@pytest.mark.parametrize(
+    ("offset", "factor"), [(1e7, 1.0), (-1e10, 1.0), (1e12, 1e3), (-1e12, 1e2), (0.0, 1e-9)]
+)
+def test_shifted_and_scaled_labels_shift_and_scale_the_answers(offset, factor, options):
+    X, angle = ring(300)
+    y = np.sin(3 * angle) + 0.1 * np.random.default_rng(0).standard_normal(300)
+    y[60:] = np.nan
+    settings = {
+        "n_anchors": 60,
+        "n_eigenpairs": 30,
+        "random_state": 0,
+        "residual_kernel": "matern32",
+    } | options
+    mean, std = FLGPRegressor(**settings).fit(X, y).predict(X, return_std=True)
+    model = FLGPRegressor(**settings).fit(X, offset + factor * y)
+    found, spread = model.predict(X, return_std=True)
+    np.testing.assert_allclose((found - offset) / factor, mean, atol=0.05)
+    np.testing.assert_allclose(spread / factor, std, rtol=0.1)
+    low, high = model.predict_interval(X, 0.9).T
+    assert ((low < found) & (found < high)).all()

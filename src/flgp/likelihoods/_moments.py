@@ -7,6 +7,9 @@ import numpy as np
 from .._typing import Array
 from .observations import SMALLEST
 
+# Units in the last place of the mean that sums over labels may be wrong by.
+_ROUNDING = 16.0
+
 
 def weighted_mean(values: Array, weight: Array) -> float:
     """Σ w v / Σ w."""
@@ -23,8 +26,9 @@ def weighted_median(values: Array, weight: Array) -> float:
 def positive_spread(spread: float, center: float) -> float:
     """A positive spread: for constant (or single) labels |center|, or 1 if that is 0 too.
 
-    Its square is positive as well.
+    Labels are constant if they vary no more than by rounding at their size, so that a large offset does not
+    hide what varies. The square of the result is positive as well.
     """
-    if spread > 1e-10 * abs(center):
+    if spread > _ROUNDING * np.spacing(abs(center)):
         return max(spread, SMALLEST)
     return max(abs(center), SMALLEST) if center else 1.0

@@ -11,6 +11,8 @@ from .._typing import Array
 from ..likelihoods import Likelihood
 
 _MAX_STEPS = 200
+# Of an end of an interval, in standard deviations.
+_ACCURACY = 1e-6
 
 
 def predictive_quantile(
@@ -37,12 +39,22 @@ def predictive_quantile(
         weight * shares @ likelihood.conditional_mean(values)
         for (weight, likelihood), (values, shares) in zip(parts, latent, strict=True)
     )
+    # Where the mean is large beside the spread, the ends must be right in units of the spread.
+    spread = np.sqrt(
+        sum(
+            weight
+            * shares
+            @ (likelihood.conditional_variance(values) + (likelihood.conditional_mean(values) - center) ** 2)
+            for (weight, likelihood), (values, shares) in zip(parts, latent, strict=True)
+        )
+    )
     low, high = _bracket(probability, np.asarray(center, float), level, discrete)
     for _ in range(_MAX_STEPS):
         middle = np.floor((low + high) / 2) if discrete else (low + high) / 2
         if discrete and (high - low <= 1).all():
             break
-        if not discrete and (high - low <= 1e-10 * (1.0 + np.abs(middle))).all():
+        enough = np.minimum(1e-10 * (1.0 + np.abs(middle)), _ACCURACY * spread)
+        if not discrete and (high - low <= enough).all():
             break
         above = probability(middle) >= level
         high = np.where(above, middle, high)
