@@ -23,8 +23,8 @@ from .search import Optimum, maximize, optimum_at, starting_points
 
 # Standard deviations of the latent functions that are compared, smallest first.
 _SIZES = np.geomspace(0.5, 32.0, 13)
-# Once the score has fallen by this much from its best, it falls on.
-_FALL = 10.0
+# Every so many of them are looked at first.
+_COARSE = 3
 
 
 def pooled_optimum(
@@ -68,21 +68,30 @@ def sized_functions(evidences: Sequence[Evidence], shared: Optimum) -> list[Opti
         for term, span in zip(first.terms.parts, first.terms.spans(), strict=True)
     )
     prior = HalfNormal(3.0 * target.likelihood.latent_scale(target.obs))
-    best: tuple[float, list[Optimum]] | None = None
-    for size in _SIZES:
-        factor = size**2 / total
-        values = {k: v if k == TIME else v * factor for k, v in shared.values.items()}
+    seen: dict[int, tuple[float, list[Optimum]]] = {}
+
+    def look(k: int) -> None:
+        if k in seen or not 0 <= k < len(_SIZES):
+            return
+        factor = _SIZES[k] ** 2 / total
+        values = {name: v if name == TIME else v * factor for name, v in shared.values.items()}
         theta = space.inside(values)
         points = [optimum_at(evidence, theta, None) for evidence in evidences]
-        score = left_out_score(points, evidences) + prior(2.0 * float(np.log(size)))[0]
-        if best is None or score > best[0]:
-            best = (score, points)
-        elif score < best[0] - _FALL:
-            break
-    assert best is not None
-    for point in best[1]:
+        seen[k] = left_out_score(points, evidences) + prior(2.0 * float(np.log(_SIZES[k])))[0], points
+
+    # A few sizes first, each starting from the sites of the one before, then those beside the best.
+    for k in range(0, len(_SIZES), _COARSE):
+        look(k)
+    best, last = max(seen, key=lambda k: seen[k][0]), -1
+    while best != last:
+        last = best
+        look(best - 1)
+        look(best + 1)
+        best = max(seen, key=lambda k: seen[k][0])
+    points = seen[best][1]
+    for point in points:
         point.report.message = "shared by all classes"
-    return best[1]
+    return points
 
 
 def left_out_score(points: Sequence[Optimum], evidences: Sequence[Evidence]) -> float:
