@@ -24,7 +24,7 @@ _SHAPE_BOUNDS = (0.02, 50.0)
 @stored("local term")
 @dataclass(frozen=True)
 class Local:
-    """u ~ GP(0, a_u² ρ(|x - x'|/ℓ)), with what the labelled points show of the distances to expect."""
+    """u ~ GP(0, a_u² ρ(r/ℓ)) of the distance r, with what the labelled points show of distances to expect."""
 
     kernel: str
     spacing: float  # typical distance between neighbouring labels
