@@ -85,3 +85,15 @@ def test_wrong_shares_are_refused(digits, prior, message):
     X, _, target = digits
     with pytest.raises(ValueError, match=message):
         FLGPClassifier(class_prior=prior, random_state=0).fit(X, target)
+
+
+def test_more_labels_keep_the_shift_and_a_new_class_is_refused(digits):
+    X, y, target = digits
+    model = FLGPClassifier(class_prior=shares_of(y), random_state=0).fit(X, target)
+    more = np.flatnonzero(target < 0)[:8]
+    model.update(X[more], y[more])
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+    before = model.predict_proba(X)
+    with pytest.raises(ValueError, match="shares of other classes"):
+        model.update(X[more], np.full(8, 77))
+    np.testing.assert_array_equal(model.predict_proba(X), before)

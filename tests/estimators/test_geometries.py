@@ -269,3 +269,29 @@ def test_walking_covariates_needs_every_node():
 def test_wrong_rows_leave_nothing_half_fitted(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Circle("day"), "period='day' is not a positive number"),
+        (lambda: Circle(True), "not a positive number"),
+        (lambda: Interval("low", 3), "low='low' is not a finite number"),
+        (lambda: Graph("edges"), "must be an array or a sparse matrix"),
+        (lambda: FLGPRegressor(geometry=Sphere).fit(np.zeros((3, 2)), [0.0, 1.0, 2.0]), "is not a geometry"),
+    ],
+)
+def test_wrong_arguments_are_named(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_shares_of_the_terms_follow_new_labels():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(0, 24, 200), rng.standard_normal(200)])
+    y = np.sin(2 * np.pi * X[:, 0] / 24)
+    model = FLGPRegressor(geometry=Circle(24.0), geometry_columns=[0], linear=[1], residual=None, **OPTIONS)
+    model.fit(X[:100], y[:100])
+    assert model.term_shares_["manifold"] > 0.9
+    model.update(X[100:], 5.0 * X[100:, 1], replace=True)
+    assert model.term_shares_["linear"] > 0.9

@@ -45,8 +45,13 @@ _KEPT_NUMBERS = 50_000_000
 _DATED = ("transduction_", "chains_", "hyperparameter_posterior_", "_evidence_")
 
 
-def fit_model(model: LatentModel, rows: RowLike, labels: Labels, targets: Sequence[Target]) -> FittedGeometry:
-    """Geometry, basis, hyperparameters, posterior. Returns the geometry, the fitted rows still at hand."""
+def fit_model(
+    model: LatentModel, rows: RowLike, labels: Labels, targets: Sequence[Target], pooled: bool = False
+) -> FittedGeometry:
+    """Geometry, basis, hyperparameters, posterior; `pooled`: the targets share their hyperparameters.
+
+    Returns the geometry, which still knows the fitted rows.
+    """
     _check_all_given(model, targets)
     geometry = model._fit_geometry(rows)
     labels = replace(labels, in_memory=geometry.fitted_places() is not None or not is_streamed(rows))
@@ -56,7 +61,7 @@ def fit_model(model: LatentModel, rows: RowLike, labels: Labels, targets: Sequen
     inputs = _labeled_inputs(model, geometry, labels)
     count = model.n_eigenpairs
     count = geometry.n_eigenpairs(len(labels)) if isinstance(count, str) else int(count)
-    settings = _settings(model, count, model._pools(targets))
+    settings = _settings(model, count, pooled)
     with stage(f"spectrum and evidence for {len(labels):,} labels"):
         learned = learn(geometry, inputs, targets, settings)
     _finish(model, geometry, learned, inputs, labels, settings)
@@ -64,16 +69,17 @@ def fit_model(model: LatentModel, rows: RowLike, labels: Labels, targets: Sequen
     return geometry
 
 
-def update_model(model: LatentModel, labels: Labels, targets: Sequence[Target]) -> None:
+def update_model(model: LatentModel, labels: Labels, targets: Sequence[Target], pooled: bool = False) -> None:
     """The posterior for other labels; geometry, bandwidth and basis stay."""
     for name in _DATED:
         model.__dict__.pop(name, None)
     geometry, basis = model.geometry_, model.basis_
     inputs = _labeled_inputs(model, geometry, labels)
-    settings = _settings(model, len(basis.eigenvalues), model._pools(targets))
+    settings = _settings(model, len(basis.eigenvalues), pooled)
     with stage(f"evidence for {len(labels):,} labels"):
         learned = learn_on(basis, inputs, targets, settings)
     _finish(model, geometry, learned, inputs, labels, settings)
+    model.term_shares_ = _term_shares(model, None)
 
 
 def transduce(
@@ -268,12 +274,16 @@ def _dimension(model: LatentModel, rows: RowLike) -> float | None:
     return model.intrinsic_dimension_
 
 
-def _term_shares(model: LatentModel, rows: RowLike) -> dict[str, float]:
-    """The share of each term in the variance of f over the fitted points (a sample of them)."""
-    process, n = model._process_, rows.shape[0]
-    if is_distributed(rows) or is_streamed(rows):  # one more pass over them would be too much to ask
+def _term_shares(model: LatentModel, rows: RowLike | None) -> dict[str, float]:
+    """The share of each term in the variance of f over a sample of the fitted points.
+
+    Over the labelled ones where the rows are not at hand, or would have to be read once more.
+    """
+    process = model._process_
+    if rows is None or is_distributed(rows) or is_streamed(rows):
         X = model._labels_.points[:_SHARE_ROWS] if model._labels_ is not None else model._examples_
     else:
+        n = rows.shape[0]
         X = take_rows(rows, np.unique(np.linspace(0, n - 1, min(n, _SHARE_ROWS)).astype(int)))
     views = process.at(model._inputs(np.asarray(X, dtype=np.float64)))
     total = np.zeros(len(process.names))

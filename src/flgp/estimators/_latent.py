@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from ..process.parts import PredictedParts, TermPart
 from ..rows.blocks import take_rows
 from ..terms.base import View
 from ..terms.local.term import KERNEL_CHOICES
-from ._fitting import relearned, update_model
+from ._fitting import relearned
 from ._model import HeatKernelModel
 from .labels import Labels
 from .validation import check_choice, check_count, check_positive
@@ -33,7 +34,7 @@ HYPERPARAMETERS = ("optimize", "integrate", "fixed")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LatentModel(HeatKernelModel, BaseEstimator):
+class LatentModel(HeatKernelModel, BaseEstimator, ABC):
     """A model of latent functions f = constant + manifold + linear + groups + local."""
 
     inference: str = "auto"
@@ -90,10 +91,6 @@ class LatentModel(HeatKernelModel, BaseEstimator):
                 f"inference={self.inference!r}. Use inference='auto' or 'laplace', or residual=None."
             )
 
-    def _pools(self, targets: Sequence[Target]) -> bool:
-        """Whether the targets share their hyperparameters."""
-        return False  # only classes do
-
     def _needs_columns(self) -> bool:
         """Whether predictions need more of a row than its place on the geometry."""
         return self._process_.has_local or self._linear_ is not None or bool(self._roles_.groups)
@@ -127,18 +124,16 @@ class LatentModel(HeatKernelModel, BaseEstimator):
             self.__dict__.update(before)
             raise
 
-    def _learn_more(self, added: Labels, replace: bool, known: Any) -> None:
-        """The posterior for more labels, or (`replace`) for other ones."""
+    def _all_labels(self, added: Labels, replace: bool) -> Labels:
+        """The labels the model has and those added, or (`replace`) the added ones alone."""
+        if not replace:
+            return self._kept_labels().joined(added)
         old = getattr(self, "_labels_", None)
-        if replace:
-            labels = added if old is None else replaced(added, in_memory=old.in_memory)
-        else:
-            labels = self._kept_labels().joined(added)
-        update_model(self, labels, self._targets(labels, known))
+        return added if old is None else replaced(added, in_memory=old.in_memory)
 
+    @abstractmethod
     def _targets(self, labels: Labels, known: Any = None) -> list[Target]:
         """The latent functions to learn, and what the labels say about each."""
-        raise NotImplementedError  # each estimator has its own
 
     # -- what may be asked about f -----------------------------------------------------------------------
 

@@ -80,7 +80,8 @@ class HeatKernelModel:
         check_count("n_eigenpairs", self.n_eigenpairs, auto=True)
         if isinstance(self.kernel, str) or not hasattr(self.kernel, "log_density"):
             check_choice("kernel", self.kernel, tuple(KERNELS))
-        if self.geometry is not None and not isinstance(self.geometry, Geometry):
+        known = self.geometry is None or isinstance(self.geometry, Geometry)
+        if not known or isinstance(self.geometry, type):
             raise ValueError(
                 f"geometry={self.geometry!r} is not a geometry. Use None for a point cloud, or an object "
                 "from flgp.geometry."

@@ -23,7 +23,7 @@ from ..rows.sources import is_distributed, is_streamed, local_labels
 from ..terms import Constant
 from ..terms.base import View
 from ._docs import documented
-from ._fitting import fit_model, transduce
+from ._fitting import fit_model, transduce, update_model
 from ._latent import LatentModel, labeled_rows
 from .class_prior import check_class_prior, log_odds_shift, shifted, soft_shares
 from .labels import Labels
@@ -55,7 +55,8 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
     class_prior : {{"uniform", "labels"}}, array of shape (C,) or mapping, optional
         Shares of the classes among all points, where they are known: log odds are shifted until the mean
         probability over the fitted rows is that. An array is in the order of `classes_`. "labels": half way
-        towards the shares among the labels, which are noisy. None: nothing is assumed.
+        towards the shares among the labels, which are noisy. None: nothing is assumed. `update` keeps the
+        shift.
     mean : {{"auto", "constant", "zero"}}
         Prior mean of each latent function. "constant": learned about the log odds of its class, "zero": the
         paper's. "auto": a constant where there are covariates, groups or classes that share their
@@ -125,7 +126,7 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             self._flat_ = True
             targets = self._targets(labels)
             shares = check_class_prior(self.class_prior, self.classes_)
-            geometry = fit_model(self, rows, labels, targets)
+            geometry = fit_model(self, rows, labels, targets, self._pools(targets))
             self._shift_ = self._class_shift(shares, rows, labels)
             transduce(self, geometry, rows, self._most_probable)
         return self
@@ -164,7 +165,14 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         y, missing = self._checked_labels(y, len(X))
         with self._updating(relearn):
             known = None if relearn else dict(zip(self._function_names(), self._known_, strict=True))
-            self._learn_more(self._labels(X, y, missing, sample_weight), replace, known)
+            labels = self._all_labels(self._labels(X, y, missing, sample_weight), replace)
+            before, targets = self.classes_, self._targets(labels, known)
+            if self._shift_ is not None and not np.array_equal(self.classes_, before):
+                raise ValueError(
+                    "class_prior has shares of other classes than these labels. Fit again with shares of all "
+                    "classes."
+                )
+            update_model(self, labels, targets, self._pools(targets))
         return self
 
     # -- labels ------------------------------------------------------------------------------------------

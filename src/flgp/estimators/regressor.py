@@ -19,7 +19,7 @@ from ..process.mixture import in_any_order
 from ..terms import Constant
 from ..terms.base import View
 from ._docs import documented
-from ._fitting import fit_model, scalar_or_array, transduce
+from ._fitting import fit_model, scalar_or_array, transduce, update_model
 from ._latent import LatentModel, interval_levels, labeled_rows
 from .labels import Labels, checked_targets
 from .sizes import row_sizes
@@ -185,8 +185,8 @@ class FLGPRegressor(RegressorMixin, LatentModel):
             raise ValueError(f"y must have the shape {wanted}, as in fit, not {np.shape(y)}.")
         known = {"noise_scale": noise_scale, "exposure": exposure, "trials": trials}
         with self._updating(relearn):
-            labels = self._labels(X, targets, sample_weight, known)
-            self._learn_more(labels, replace, None if relearn else self._known_)
+            labels = self._all_labels(self._labels(X, targets, sample_weight, known), replace)
+            update_model(self, labels, self._targets(labels, None if relearn else self._known_))
             self._keep_likelihood()
         return self
 

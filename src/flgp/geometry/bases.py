@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
@@ -136,6 +137,11 @@ class Known:
 def node_eigenpairs(n_labeled: int, n_nodes: int) -> int:
     """The default number of eigenpairs for geometries that compute them numerically."""
     return max(1, min(max(_LEAST, n_labeled // 10), _MOST, n_nodes // 2))
+
+
+def is_number(value: object) -> bool:
+    """Whether a parameter is a finite real number."""
+    return isinstance(value, Real) and not isinstance(value, bool) and bool(np.isfinite(float(value)))
 
 
 def time_unit(eigenvalues: Array) -> float:

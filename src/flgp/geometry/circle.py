@@ -8,7 +8,7 @@ import numpy as np
 
 from .._stored import stored
 from .._typing import Array, RowLike
-from .bases import FunctionBasis, Known, PointPlaces, finite, no_columns, scan
+from .bases import FunctionBasis, Known, PointPlaces, finite, is_number, no_columns, scan
 
 
 @stored("circle")
@@ -27,7 +27,7 @@ class Circle:
     period: float = 2.0 * np.pi
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.period < np.inf:
+        if not is_number(self.period) or self.period <= 0:
             raise ValueError(f"period={self.period!r} is not a positive number.")
 
     def columns(self, n_columns: int) -> int:

@@ -64,7 +64,10 @@ class Graph:
 def _checked(adjacency: Any) -> sparse.csr_array:
     """The adjacency matrix without explicit zeros; raises ValueError if it is not valid."""
     if not sparse.issparse(adjacency):
-        adjacency = np.atleast_2d(np.asarray(adjacency, dtype=float))
+        try:
+            adjacency = np.atleast_2d(np.asarray(adjacency, dtype=float))
+        except (TypeError, ValueError) as error:
+            raise ValueError("adjacency must be an array or a sparse matrix of similarities.") from error
     if adjacency.ndim != 2 or adjacency.shape[0] != adjacency.shape[1]:
         raise ValueError(
             f"adjacency has shape {adjacency.shape} and is not square. It needs one row and column per node."

@@ -9,7 +9,7 @@ import numpy as np
 from .._stored import stored
 from .._typing import Array, RowLike
 from .base import closeness_of
-from .bases import FunctionBasis, Known, PointPlaces, finite, no_columns, refuse, scan
+from .bases import FunctionBasis, Known, PointPlaces, finite, is_number, no_columns, refuse, scan
 
 # Half-waves of the shortest function in a default basis.
 _SHORTEST = 200
@@ -34,7 +34,7 @@ class Interval:
 
     def __post_init__(self) -> None:
         for name, end in (("low", self.low), ("high", self.high)):
-            if end is not None and not np.isfinite(end):
+            if end is not None and not is_number(end):
                 raise ValueError(f"{name}={end!r} is not a finite number.")
         if self.low is not None and self.high is not None and self.low >= self.high:
             raise ValueError(f"low={self.low!r} is not below high={self.high!r}. Swap the two?")
