@@ -223,7 +223,7 @@ class HeatKernelModel:
         return _Locator(self).inputs(X)
 
     def _answer(self, X: Any, function: Callable[..., Any], beside: Array | None = None) -> Any:
-        """`function` of the process's views of X, and of the values `beside` (n,) them, block by block."""
+        """`function` of the views of X, and of the matching values of `beside` (n,), block by block."""
         locator, process = _Locator(self), self._process_
 
         def of_rows(block: Any, *own: Any) -> Any:

@@ -241,7 +241,7 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
     ) -> list[Target]:
         """A latent function for each class, or one target for all; `known` are values to keep.
 
-        One class among the labels is a single function that is told "yes" everywhere.
+        With one class among the labels there is a single function, whose labels are all "yes".
         """
         self.classes_, codes = np.unique(labels.y, return_inverse=True)
         positions, weight, count = np.arange(len(codes)), labels.known["weight"], len(self.classes_)

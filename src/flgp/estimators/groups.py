@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Array
+from .._typing import Array, BoolArray
 
 Levels = Mapping[int, list[Any]]  # the levels of each column that does not hold numbers
 
@@ -39,7 +39,7 @@ def encode_groups(X: Any, groups: Any, known: Levels | None) -> tuple[Any, dict[
         if not 0 <= position < np.shape(X)[1]:
             continue
         values = X.iloc[:, position] if frame else X[:, position]
-        missing = values.isna().to_numpy() if frame else np.array([v is None or v != v for v in values])
+        missing = _missing(values)
         if missing.any():
             row = int(np.flatnonzero(missing)[0])
             raise ValueError(
@@ -61,6 +61,15 @@ def encode_groups(X: Any, groups: Any, known: Levels | None) -> tuple[Any, dict[
     for j in range(X.shape[1]):
         result[:, j] = encoded[j] if j in encoded else np.asarray(X[:, j], dtype=np.float64)
     return result, levels
+
+
+def _missing(values: Any) -> BoolArray:
+    """Which values (n,) of a column are missing."""
+    if hasattr(values, "isna"):
+        return np.asarray(values.isna())
+    if values.dtype.kind in "iufb":
+        return np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
+    return np.array([value is None or value != value for value in values], dtype=bool)
 
 
 def _codes(values: Array, known: list[Any] | None) -> tuple[list[Any], Array]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .base import Eigenbasis, FittedGeometry
 
-# After the grid, steps of half, a quarter, an eighth of its own around the best.
+# After the grid, the step is halved this many times around the best value.
 _REFINEMENTS = 3
 
 

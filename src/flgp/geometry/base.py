@@ -4,9 +4,9 @@
                            FittedGeometry.basis(M)   →  Eigenbasis.rows(places), .eigenvalues
 
 A function on the geometry is f(x) = Σ_i β_i φ_i(x). A basis that lives on nodes (anchors, vertices) has
-φ(x) = z(x) B: z(x) are a few weights over the nodes (`Rows`), and B holds the eigenfunctions there. Whoever
-knows its eigenfunctions everywhere has z = φ and B = 1. Eigenfunctions are scaled so that the mean of φ_i²
-over the geometry is 1.
+φ(x) = z(x) B: z(x) are a few weights over the nodes (`Rows`), and B holds the eigenfunctions there. A basis
+whose eigenfunctions are known everywhere has z = φ and B = 1. Eigenfunctions are scaled so that the mean of
+φ_i² over the geometry is 1.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class FittedGeometry(Protocol):
 
     @property
     def typical_bandwidth(self) -> float | None:
-        """A bandwidth for whoever has no labels to choose one by."""
+        """A default bandwidth, for use without labels."""
         ...
 
     def basis(
@@ -149,7 +149,7 @@ class FittedGeometry(Protocol):
         ...
 
     def frozen(self) -> Self:
-        """The same without what only a fit needs."""
+        """A copy without the data that only `fit` needs."""
         ...
 
 

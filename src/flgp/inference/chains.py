@@ -46,7 +46,7 @@ class Chains:
 
     @property
     def max_rhat(self) -> float:
-        """The worst R-hat; 1 means that the chains cannot be told apart."""
+        """The worst R-hat; 1 means that the chains are indistinguishable."""
         return float(self.rhat.max())
 
     @property

@@ -38,7 +38,7 @@ class _AndersonMixer:
         `whiten` puts gaps (..., 2, m) into units in which all rows matter alike; `unit_gap` is `gap` in them.
         """
         change = float(np.abs(unit_gap).max())
-        if change > 10.0 * self._best:  # the combination led astray: begin again
+        if change > 10.0 * self._best:  # the combination diverges: start again
             self._points, self._gaps = self._points[-1:], self._gaps[-1:]
         self._best = min(self._best, change)
         self._points = [*self._points[-_MEMORY:], point]
@@ -56,7 +56,7 @@ class _AndersonMixer:
 
 
 class ExpectationPropagation:
-    """Parallel EP: all sites are updated from one factorisation, at Newton's cost a sweep.
+    """Parallel EP: one factorisation updates all sites, so each sweep costs as much as one Newton step.
 
     Where the parallel updates do not settle (a few separable labels under a very wide prior), sites are
     updated one after the other instead, which converges for every log-concave likelihood known but costs
@@ -167,7 +167,7 @@ class ExpectationPropagation:
         obs: Observations,
         offset: float | Array,
     ) -> Array:
-        """Where moment matching would put the sites (2, m), the others as they are."""
+        """The sites (2, m) after moment matching, each with the other sites unchanged."""
         mean, variance = _cavities(marginals, *sites)
         tilted = likelihood.tilted(obs, offset + mean, variance)
         curvature = np.maximum(tilted.curvature, 0.0)

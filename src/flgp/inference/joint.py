@@ -21,7 +21,7 @@ from .posterior import Evaluation, WeightPosterior
 
 # A feature whose column of A has a smaller square norm is left at its prior: log|H| moves by less than this.
 _NEGLIGIBLE = 1e-13
-# Rows whose neighbours' features are gathered at once: k·M numbers a row, to stay in cache.
+# Rows whose neighbours' features are gathered at once: k·M numbers per row, to stay in cache.
 _GATHER_ENTRIES = 500_000
 
 

@@ -1,7 +1,7 @@
 """Classes as numbers: a Gaussian process per column of one-hot labels, one kernel and one noise for all.
 
 Least-squares classification. Its evidence is in closed form, costs one factorisation whatever the number of
-classes, and pools all of them: what few labels of each class cannot tell about the kernel, all together do.
+classes, and pools their labels: too few per class to learn the kernel from, they are enough together.
 """
 
 from __future__ import annotations

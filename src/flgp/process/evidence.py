@@ -44,7 +44,7 @@ class KnownValues:
 
 @dataclass(frozen=True)
 class Target:
-    """One latent function to learn: which labelled rows tell about it, and what they say."""
+    """One latent function to learn: which labelled rows inform it, and their labels."""
 
     rows: IntArray  # positions among the labelled rows
     obs: Observations

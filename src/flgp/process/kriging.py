@@ -31,7 +31,7 @@ class JointPosterior:
 
     u is kriged from what the labels leave over, noise included, or, where the labels are not Gaussian, from
     its own posterior: then σ² = 0, `residual` is the mean of u, -`spread` how it follows β, and `cholesky`
-    what β does not tell about it.
+    what remains unknown given β.
     """
 
     points: Array  # (m, p) labelled points, in the columns in which u lives
@@ -83,7 +83,7 @@ class JointPosterior:
     def remainder(self, B: sparse.csr_array) -> Array:
         """X (·, n) with XᵀX the covariance, given β, of the kriged values B u (n,), B (n, m).
 
-        Labels are known, so that it has no rows where they are what is kriged.
+        It has no rows where the labels themselves are kriged, because they are known.
         """
         if self.cholesky is None:
             return np.zeros((0, B.shape[0]))

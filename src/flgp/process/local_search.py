@@ -25,7 +25,7 @@ _FIRST_KERNEL = "matern52"
 _SEARCH_LABELS, _CLUSTER = 2_000, 50
 # Evaluations for the first kernel, and for each other one from where it ended.
 _FIRST_CLIMB, _OTHER_CLIMB = 9, 5
-# Evaluations of all labels, once the sample has told the shape of the peak; accuracy in nats.
+# Evaluations of all labels, once the sample has shown the shape of the peak; accuracy in nats.
 _LAST_CLIMB, _TOLERANCE = 16, 1e-3
 # Step of the differences between gradients; a flat direction is explored by steps of about 1.
 _STEP, _FLAT, _SHAPE_STEP = 0.05, 0.5, 0.3

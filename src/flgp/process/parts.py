@@ -21,7 +21,7 @@ class PredictedParts:
     """Posterior moments of f and of each of its terms at n points.
 
     The means of the terms sum to that of f; their variances do not sum to its variance, because the labels
-    tell about sums of terms: what one takes, another leaves.
+    constrain sums of terms, so that the errors of the terms are correlated.
     """
 
     mean: Array  # (n,) or (n, k)

@@ -79,7 +79,7 @@ def sized_functions(evidences: Sequence[Evidence], shared: Optimum) -> list[Opti
         points = [optimum_at(evidence, theta, None) for evidence in evidences]
         seen[k] = left_out_score(points, evidences) + prior(2.0 * float(np.log(_SIZES[k])))[0], points
 
-    # A few sizes first, each starting from the sites of the one before, then those beside the best.
+    # A coarse grid first, each size starting from the previous sites; then the neighbours of the best.
     for k in range(0, len(_SIZES), _COARSE):
         look(k)
     best, last = max(seen, key=lambda k: seen[k][0]), -1

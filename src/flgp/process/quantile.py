@@ -39,7 +39,7 @@ def predictive_quantile(
         weight * shares @ likelihood.conditional_mean(values)
         for (weight, likelihood), (values, shares) in zip(parts, latent, strict=True)
     )
-    # Where the mean is large beside the spread, the ends must be right in units of the spread.
+    # Where the mean is large compared with the spread, the ends must be accurate in units of the spread.
     spread = np.sqrt(
         sum(
             weight

@@ -144,7 +144,7 @@ def starting_points(
     other terms than the manifold, either may start with the larger share of the variance.
 
     Beside another bandwidth the variance of f and the likelihood's parameters are those found there (`warm`,
-    by the evidence `beside`); t is counted in steps of the graph, which are others there, so it starts anew.
+    by the evidence `beside`); t is in steps of the graph, which differ there, so it is searched again.
     The noise depends on the mode in t, so its first guess is tried as well.
 
     Returns

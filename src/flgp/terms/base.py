@@ -1,4 +1,4 @@
-"""f as a sum of terms: features side by side, each term with prior variances of its own."""
+"""f as a sum of terms: features side by side, with separate prior variances for each term."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class Term(Protocol):
 @stored("terms")
 @dataclass(frozen=True)
 class Terms:
-    """The terms that latent functions share, side by side; each function has a constant of its own beside."""
+    """The terms that all latent functions share, side by side; each function also has its own constant."""
 
     parts: tuple[Any, ...]  # Term
 

@@ -23,7 +23,7 @@ VARIANCE = "linear_variance"
 class Linear:
     """f = Σ_j β_j x_j over scaled columns, β_j ~ N(0, a_l²/q): its variance over the points is a_l².
 
-    Columns are centred and put on one scale (see `common_scale`). The labels tell about at most m directions
+    Columns are centred and put on one scale (see `common_scale`). The labels inform at most m directions
     of the q columns. Where there are more columns, the features are the coordinates in those directions, and
     what is left of x stays at its prior.
     """
@@ -66,7 +66,7 @@ class Linear:
         return cls(columns, walked.mean(axis=0), scale / (spread or 1.0), None, walked, node_column)
 
     def seen_by(self, labels: Inputs) -> Linear:
-        """The same with features for the directions that these labels tell about."""
+        """The same with features for the directions that these labels inform."""
         known = replace(self, directions=None)._scaled(labels)
         if known.shape[1] <= known.shape[0]:
             return replace(self, directions=None)

@@ -1,6 +1,7 @@
-"""The short-range part u(x): a Euclidean Gaussian process by nearest neighbours, joint with the manifold's.
+"""The short-range part u(x): a Euclidean Gaussian process by nearest neighbours (Vecchia).
 
-`euclidean` (kernels of the distance) → `neighborhoods` (who conditions on whom) → `vecchia` (Σ⁻¹ as a sparse
-factor) → `joint` (evidence and posterior of y = Φβ + u + noise) → `kriging`, `covariance` (prediction).
-Where y is not Gaussian: `dissection`, `multifrontal` (the latent precision of u) → `laplace` for `joint`.
+`euclidean` (kernels of the distance) → `neighborhoods` (which points each point conditions on) → `vecchia` (Σ⁻¹
+as a sparse factor); where y is not Gaussian, `dissection` and `multifrontal` (the latent precision of u). `term` has
+the hyperparameters. Its inference is in `flgp.inference` (`joint`, `joint_laplace`), its prediction in
+`flgp.process` (`kriging`, `local_field`).
 """

@@ -1,6 +1,6 @@
 """The short-range part u(x) as a term: a Euclidean Gaussian process by nearest neighbours (Vecchia).
 
-The one term without features: it changes the linear algebra of the posterior, and has parameters of its own.
+The one term without features: it changes the linear algebra of the posterior and has separate parameters.
 """
 
 from __future__ import annotations
