@@ -97,14 +97,14 @@ MODELS = {
     "laplace": lambda: _classifier([3, 7], inference="laplace"),
     "one class": lambda: _classifier(["only"]),
     "one vs rest": lambda: _classifier(["a", "böse", "c 漢字"]),
-    "softmax": lambda: _classifier([10, 20, 30], multi_class="softmax"),
+    "coupled": lambda: _classifier([10, 20, 30], multi_class="coupled"),
     "two targets": _two_targets,
     "residual": lambda: _regressor(residual="local", residual_columns={0: 1.0, 1: 2.0}),
     "integrated": lambda: _regressor(residual=None, hyperparameters="integrate"),
     "integrated bandwidth": lambda: _regressor(residual=None, hyperparameters="integrate", base_kernel="se"),
     "integrated residual": lambda: _regressor(residual="local", hyperparameters="integrate"),
     "integrated classes": lambda: _classifier(["a", "b", "c"], hyperparameters="integrate"),
-    "integrated softmax": lambda: _classifier([1, 2, 3], hyperparameters="integrate", multi_class="softmax"),
+    "integrated coupled": lambda: _classifier([1, 2, 3], hyperparameters="integrate", multi_class="coupled"),
     "chains": lambda: _classifier([3, 7], inference="gibbs", n_chains=2, n_draws=100, n_warmup=50),
     "paper's time": lambda: _regressor(time_prior="paper", residual=None),
     "no residual": lambda: _regressor(residual=None),
@@ -160,7 +160,7 @@ def test_a_loaded_model_answers_with_the_same_bits(fitted, name, tmp_path):
     assert set(vars(loaded)) == set(vars(model))
 
 
-@pytest.mark.parametrize("name", ["residual", "softmax", "features", "chains", "integrated bandwidth"])
+@pytest.mark.parametrize("name", ["residual", "coupled", "features", "chains", "integrated bandwidth"])
 @pytest.mark.parametrize("how", ["pickle", "joblib"])
 def test_pickle_and_joblib_work_too(fitted, name, how, tmp_path):
     model = fitted[name]
@@ -174,7 +174,7 @@ def test_pickle_and_joblib_work_too(fitted, name, how, tmp_path):
 
 
 def test_a_loaded_model_can_be_saved_to_the_same_bytes(fitted, tmp_path):
-    flgp.save(fitted["softmax"], tmp_path / "a.flgp")
+    flgp.save(fitted["coupled"], tmp_path / "a.flgp")
     flgp.save(flgp.load(tmp_path / "a.flgp"), tmp_path / "b.flgp")
     assert (tmp_path / "a.flgp").read_bytes() == (tmp_path / "b.flgp").read_bytes()
 
@@ -242,7 +242,7 @@ def test_a_failed_write_leaves_the_old_file(fitted, tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space"):
-        flgp.save(fitted["softmax"], path)
+        flgp.save(fitted["coupled"], path)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["m.flgp"]
 

@@ -27,7 +27,7 @@ def shares_of(y):
     return np.unique(y, return_counts=True)[1] / len(y)
 
 
-@pytest.mark.parametrize("multi_class", ["auto", "one_vs_rest", "softmax"])
+@pytest.mark.parametrize("multi_class", ["auto", "one_vs_rest", "coupled"])
 def test_the_mean_probability_is_the_given_share(digits, multi_class, tmp_path):
     X, y, target = digits
     shares = shares_of(y)

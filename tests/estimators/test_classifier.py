@@ -47,7 +47,7 @@ def test_six_circles(base_kernel, inference):
     assert np.mean(model.predict(new.X) != new.y) < 0.02
 
 
-@pytest.mark.parametrize("multi_class", ["one_vs_rest", "softmax"])
+@pytest.mark.parametrize("multi_class", ["one_vs_rest", "coupled"])
 def test_several_classes(multi_class):
     X, y, truth = three_rings()
     model = FLGPClassifier(n_anchors=90, n_eigenpairs=30, multi_class=multi_class, random_state=0).fit(X, y)

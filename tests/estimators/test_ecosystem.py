@@ -30,7 +30,7 @@ def points():
     "estimator",
     [
         FLGPRegressor(likelihood=StudentT(4.0), time_prior=LogNormal(10.0, 1.0), anchors=np.eye(2), **SMALL),
-        FLGPClassifier(multi_class="softmax", unlabeled="?", **SMALL),
+        FLGPClassifier(multi_class="coupled", unlabeled="?", **SMALL),
         HeatKernelFeatures(n_neighbors=5, random_state=np.random.RandomState(3)),
     ],
     ids=lambda estimator: type(estimator).__name__,

@@ -149,7 +149,7 @@ def test_classes(case):
     geometry, X, f = case
     truth = np.digitize(f, np.quantile(f, [0.33, 0.67]))
     y = np.where(np.arange(len(X)) % 4 == 0, truth, -1)
-    for options in ({}, {"multi_class": "softmax"}):
+    for options in ({}, {"multi_class": "coupled"}):
         model = FLGPClassifier(geometry=geometry, **options, **OPTIONS).fit(X, y)
         p = model.predict_proba(X)
         np.testing.assert_allclose(p.sum(axis=1), 1.0)

@@ -328,10 +328,15 @@ def test_bad_options(option, message):
         model(**option).fit(X, target)
 
 
-def test_auto_leaves_it_out_for_other_likelihoods():
+def test_auto_gives_other_likelihoods_a_local_term_by_features():
     X, _, target = square()
     counts = np.round(np.exp(target))
-    assert model(likelihood="poisson", residual="auto").fit(X, counts).residual_variance_ == 0
+    fitted = model(likelihood="poisson", residual="auto").fit(X, counts)
+    assert fitted.residual_variance_ > 0
+    assert fitted.residual_kernel_ is None
+    assert "local" in fitted.term_shares_
+    few = np.where(np.arange(len(counts)) < 10, counts, np.nan)
+    assert model(likelihood="poisson", residual="auto").fit(X, few).residual_variance_ == 0
 
 
 def test_only_one_of_std_cov_and_parts():

@@ -201,8 +201,8 @@ def test_two_classes():
         "residual_kernel": "matern52",
         "linear": None,
     }
-    both = FLGPClassifier(residual="local", **options).fit(X, target)
-    paper = FLGPClassifier(**options).fit(X, target)
+    both = FLGPClassifier(residual="local", inference="laplace", **options).fit(X, target)
+    paper = FLGPClassifier(residual=None, **options).fit(X, target)
     assert paper.residual_variance_ == 0
     losses = []
     for fitted in (both, paper):
@@ -221,7 +221,8 @@ def test_one_against_the_rest():
     X, f, _, _ = counts(n=300)
     y = np.digitize(f, [1.3, 2.0])
     options = {"n_anchors": 50, "n_eigenpairs": 20, "random_state": 0, "residual_kernel": "matern52"}
-    fitted = FLGPClassifier(residual="local", **options).fit(X, np.where(np.arange(300) < 120, y, -1))
+    model = FLGPClassifier(residual="local", inference="laplace", **options)
+    fitted = model.fit(X, np.where(np.arange(300) < 120, y, -1))
     assert fitted.residual_variance_.shape == (3,)
     assert fitted.score(X[120:], y[120:]) > 0.6
 
@@ -232,8 +233,8 @@ def test_one_against_the_rest():
         (model(inference="ep"), "fitted by Laplace's method, but inference='ep'"),
         (model(inference="gibbs"), "fitted by Laplace's method, but inference='gibbs'"),
         (model(hyperparameters="fixed"), "residual=None, or hyperparameters='optimize'"),
-        (FLGPClassifier(residual="local", multi_class="softmax"), "Use multi_class='one_vs_rest'"),
-        (FLGPClassifier(residual="auto"), "residual='auto'"),
+        (FLGPClassifier(inference="laplace", multi_class="coupled"), "or multi_class='one_vs_rest'"),
+        (FLGPClassifier(residual="yes"), "residual='yes'"),
         (FLGPClassifier(residual="local", residual_columns=[7]), "columns 0 to 1"),
     ],
 )

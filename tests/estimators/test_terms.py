@@ -148,7 +148,7 @@ def test_every_likelihood_and_inference_takes_every_term(likelihood, options, tm
     assert np.isfinite(model.predict(X)).all()
 
 
-@pytest.mark.parametrize("multi_class", ["one_vs_rest", "softmax"])
+@pytest.mark.parametrize("multi_class", ["one_vs_rest", "coupled"])
 def test_classes_take_them_too(multi_class):
     X, y, _, _ = problem()
     classes = np.digitize(y, [-0.7, 0.7])
@@ -284,7 +284,7 @@ def test_a_target_of_one_column_keeps_its_axis_everywhere():
     np.testing.assert_array_equal(column.predict(X)[:, 0], flat.predict(X))
 
 
-@pytest.mark.parametrize("multi_class", ["one_vs_rest", "softmax"])
+@pytest.mark.parametrize("multi_class", ["one_vs_rest", "coupled"])
 def test_classes_have_a_constant_beside_covariates(multi_class):
     X, y, _, _ = problem()
     target = np.where(np.arange(300) < 80, np.digitize(y, [1.0, 2.0]), -1)

@@ -72,7 +72,7 @@ def test_counts_with_what_is_known_of_each_row(points, likelihood):
 CLASSIFIERS = {
     "ep": {},
     "laplace": {"inference": "laplace"},
-    "softmax": {"multi_class": "softmax"},
+    "coupled": {"multi_class": "coupled"},
     "integrated": {"hyperparameters": "integrate"},
     "gibbs": {"inference": "gibbs", **CHAINS},
 }
@@ -92,7 +92,7 @@ def test_classification_equals_a_fit_with_all_labels(points, options, classes):
     assert hasattr(model, "chains_") == hasattr(whole, "chains_")
 
 
-@pytest.mark.parametrize("multi_class", ["one_vs_rest", "softmax"])
+@pytest.mark.parametrize("multi_class", ["one_vs_rest", "coupled"])
 @pytest.mark.parametrize("start", [1, 2])
 def test_new_classes_appear(points, multi_class, start):
     X, angle, _ = points
@@ -142,12 +142,18 @@ def test_kept_classes_keep_their_own_values(points):
     X, angle, _ = points
     y = (4 * angle / 6.2832).astype(int)
     few = np.flatnonzero(y[:60] < 3)
-    model = FLGPClassifier(**SMALL).fit(X, np.where(np.isin(np.arange(300), few), y, -1))
+    known = np.where(np.isin(np.arange(300), few), y, -1)
+    model = FLGPClassifier(multi_class="one_vs_rest", **SMALL).fit(X, known)
     times = model.diffusion_time_
     rest = np.setdiff1d(np.arange(60), few)
     model.update(X[rest], y[rest], relearn=False)
     assert list(model.diffusion_time_[:3]) == list(times)
     assert len(model.diffusion_time_) == 4
+    coupled = FLGPClassifier(**SMALL).fit(X, known)
+    time = coupled.diffusion_time_
+    coupled.update(X[rest], y[rest], relearn=False)
+    assert coupled.diffusion_time_ == time
+    assert coupled.predict_proba(X).shape == (300, 4)
 
 
 def test_all_labels_at_once_replace_those_before(points):

@@ -14,8 +14,21 @@ from flgp import HeatKernelFeatures
 from flgp.baselines import GLGPClassifier, GLGPRegressor
 
 # The models of the first round: a manifold and, where asked for, a local term; every class for itself.
-FLGPRegressor = partial(flgp.FLGPRegressor, linear=None)
-FLGPClassifier = partial(flgp.FLGPClassifier, linear=None, mean="zero")
+FLGPRegressor = partial(
+    flgp.FLGPRegressor, linear=None, n_neighbors=3, n_residual_neighbors=30, residual_columns=[0, 1, 2]
+)
+FLGPClassifier = partial(
+    flgp.FLGPClassifier,
+    linear=None,
+    mean="zero",
+    residual=None,
+    n_neighbors=3,
+    n_residual_neighbors=30,
+    multi_class="one_vs_rest",
+)
+
+
+PLAIN = {"residual": None, "random_state": 0, "n_jobs": 1}
 
 
 def cloud(n=500, seed=0):
@@ -96,7 +109,7 @@ def classes(k):
 
 
 def gaussian():
-    return regression(FLGPRegressor(residual=None, random_state=0, n_jobs=1), thinned(smooth()))
+    return regression(FLGPRegressor(**PLAIN), thinned(smooth()))
 
 
 def gaussian_weighted():
@@ -115,7 +128,7 @@ def zero_mean():
 
 def two_outputs():
     y = np.column_stack([thinned(smooth()), thinned(counts(), 7)])
-    return regression(FLGPRegressor(residual=None, random_state=0, n_jobs=1), y)
+    return regression(FLGPRegressor(**PLAIN), y)
 
 
 def local():
@@ -151,26 +164,36 @@ def local_counts():
 
 
 def local_classes():
-    model = FLGPClassifier(residual="local", residual_kernel="matern32", random_state=0, n_jobs=1)
+    model = FLGPClassifier(
+        residual="local", inference="laplace", residual_kernel="matern32", random_state=0, n_jobs=1
+    )
     return classification(model, classes(2))
 
 
 def poisson():
     y = thinned(counts())
     exposure = np.linspace(0.5, 2.0, len(y))
-    return regression(FLGPRegressor(likelihood="poisson", random_state=0, n_jobs=1), y, exposure=exposure)
+    return regression(FLGPRegressor(likelihood="poisson", **PLAIN), y, exposure=exposure)
 
 
 def poisson_sampled():
     model = FLGPRegressor(
-        likelihood="poisson", inference="gibbs", n_chains=2, n_draws=40, n_warmup=20, random_state=0, n_jobs=1
+        likelihood="poisson",
+        residual=None,
+        inference="gibbs",
+        n_chains=2,
+        n_draws=40,
+        n_warmup=20,
+        random_state=0,
+        n_jobs=1,
     )
     return regression(model, thinned(counts()))
 
 
 def negative_binomial():
     return regression(
-        FLGPRegressor(likelihood="negative_binomial", random_state=0, n_jobs=1), thinned(counts())
+        FLGPRegressor(likelihood="negative_binomial", **PLAIN),
+        thinned(counts()),
     )
 
 
@@ -178,23 +201,23 @@ def binomial():
     _, angle, rng = cloud()
     trials = rng.integers(3, 9, len(angle)).astype(float)
     y = thinned(rng.binomial(trials.astype(int), 1 / (1 + np.exp(-2 * np.sin(angle)))).astype(float))
-    return regression(FLGPRegressor(likelihood="binomial", random_state=0, n_jobs=1), y, trials=trials)
+    return regression(FLGPRegressor(likelihood="binomial", **PLAIN), y, trials=trials)
 
 
 def gamma():
     y = thinned(np.exp(smooth()))
-    return regression(FLGPRegressor(likelihood="gamma", random_state=0, n_jobs=1), y)
+    return regression(FLGPRegressor(likelihood="gamma", **PLAIN), y)
 
 
 def exponential():
     y = thinned(np.exp(smooth()))
-    return regression(FLGPRegressor(likelihood="exponential", random_state=0, n_jobs=1), y)
+    return regression(FLGPRegressor(likelihood="exponential", **PLAIN), y)
 
 
 def student_t():
     y = smooth()
     y[::45] += 5.0
-    return regression(FLGPRegressor(likelihood="student_t", random_state=0, n_jobs=1), thinned(y))
+    return regression(FLGPRegressor(likelihood="student_t", **PLAIN), thinned(y))
 
 
 def integrated():
@@ -253,23 +276,6 @@ def one_vs_rest():
     return classification(model, classes(3))
 
 
-def softmax():
-    return classification(FLGPClassifier(multi_class="softmax", random_state=0, n_jobs=1), classes(3))
-
-
-def softmax_sampled():
-    model = FLGPClassifier(
-        multi_class="softmax",
-        inference="gibbs",
-        n_chains=2,
-        n_draws=40,
-        n_warmup=20,
-        random_state=0,
-        n_jobs=1,
-    )
-    return classification(model, classes(3))
-
-
 def glgp():
     model = GLGPRegressor(n_landmarks=80, n_eigenpairs=40, bandwidth=0.2, random_state=0, n_jobs=1)
     return regression(model, thinned(smooth()))
@@ -295,7 +301,7 @@ def streamed():
         path = Path(folder) / "rows.npy"
         np.save(path, points)
         rows = np.load(path, mmap_mode="r")
-        return regression(FLGPRegressor(residual=None, random_state=0, n_jobs=1), thinned(smooth()), rows)
+        return regression(FLGPRegressor(**PLAIN), thinned(smooth()), rows)
 
 
 def dask():
@@ -303,13 +309,13 @@ def dask():
 
     points, _, _ = cloud()
     rows = da.from_array(points, chunks=(100, 3))
-    return regression(FLGPRegressor(residual=None, random_state=0, n_jobs=1), thinned(smooth()), rows)
+    return regression(FLGPRegressor(**PLAIN), thinned(smooth()), rows)
 
 
 def updated():
     points, _, _ = cloud()
     y = smooth()
-    model = FLGPRegressor(residual=None, random_state=0, n_jobs=1).fit(points, thinned(y))
+    model = FLGPRegressor(**PLAIN).fit(points, thinned(y))
     model.update(points[3::25], y[3::25], relearn=False)
     at = queries(points)
     kept = model.predict(at)
@@ -332,7 +338,7 @@ CASES = {
         local_counts, local_classes, poisson, poisson_sampled, negative_binomial, binomial, gamma,
         exponential, student_t, integrated, integrated_bandwidth, fixed, anchor_sets, all_anchors, binary,
         binary_laplace, binary_sampled,
-        binary_integrated, one_vs_rest, softmax, softmax_sampled, glgp, glgp_searched,
+        binary_integrated, one_vs_rest, glgp, glgp_searched,
         glgp_sparse, streamed, dask, updated, features,
     )
 }  # fmt: skip

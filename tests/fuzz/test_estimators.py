@@ -147,7 +147,7 @@ def classifications(draw):
 @given(
     case=classifications(),
     options=parameters(
-        multi_class=(["auto", "one_vs_rest", "softmax"], ["both"]),
+        multi_class=(["auto", "one_vs_rest", "coupled"], ["both"]),
         unlabeled=([-1, None], [0, "a", np.nan]),
         residual=([None, "local"], ["auto", "global"]),
     ),

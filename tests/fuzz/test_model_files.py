@@ -58,7 +58,7 @@ def originals(tmp_path_factory):
         FLGPRegressor(n_anchors=20, n_eigenpairs=8, random_state=0, base_kernel="se", bandwidth=0.2).fit(
             X, np.column_stack([np.sin(angle), np.cos(angle)])
         ),
-        FLGPClassifier(n_anchors=20, n_eigenpairs=8, random_state=0, multi_class="softmax").fit(
+        FLGPClassifier(n_anchors=20, n_eigenpairs=8, random_state=0, multi_class="coupled").fit(
             X, np.array(["a", "b", "c"])[(angle / 2.1).astype(int)]
         ),
     ]

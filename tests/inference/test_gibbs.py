@@ -82,14 +82,14 @@ def test_posterior_moments_equal_quadrature(name, q):
     assert_moments(run_chains(sampler, seed=4, n_draws=1000, n_warmup=50), *exact)
 
 
-def test_softmax_posterior_moments_equal_quadrature():
+def test_probit_posterior_moments_equal_quadrature():
     likelihood = Categorical(3)
-    obs = Observations.of(np.array([0, 1, 2, 2, 0]), weight=np.array([1.0, 1.0, 0.6, 2.0, 1.0]))
+    obs = Observations.of(np.array([0, 1, 2, 2, 0]))
     design, offset = np.array([[1.5], [-1.0], [0.5], [2.0], [1.0]]), np.array([0.5, 0.0, -0.5])
     exact = grid_moments(likelihood, obs, design, offset, (1, 3), 23)
     sampler = gibbs_sampler(design, obs, likelihood, offset=offset)
-    chains = run_chains(sampler, seed=4, n_draws=600, n_warmup=50)
-    assert chains.draws.shape == (4, 600, 1, 3)
+    chains = run_chains(sampler, seed=4, n_draws=3000, n_warmup=50)
+    assert chains.draws.shape == (4, 3000, 1, 3)
     assert_moments(chains, *exact)
 
 

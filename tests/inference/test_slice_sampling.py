@@ -87,7 +87,7 @@ def test_heavy_tails_and_two_modes():
 
 
 @pytest.mark.parametrize("with_approximation", [False, True])
-def test_softmax_with_one_column_of_weights_for_each_class(with_approximation):
+def test_classes_with_one_column_of_weights_for_each_class(with_approximation):
     likelihood = Categorical(3)
     obs = Observations.of(np.array([0, 1, 2, 2, 0]), weight=np.array([1.0, 1, 1, 2, 1]))
     design = np.array([[1.5], [-1.0], [0.5], [2.0], [1.0]])

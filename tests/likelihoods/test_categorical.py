@@ -1,36 +1,71 @@
-"""The softmax likelihood."""
+"""The multinomial probit, against simulation, the binary probit and finite differences."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
-from flgp.likelihoods import Bernoulli, Categorical, Observations
+from flgp.likelihoods import Categorical, Observations
 
 
 @pytest.fixture
 def problem(rng):
-    return Categorical(4), Observations.of(rng.integers(0, 4, 30)), 2.0 * rng.normal(size=(30, 4))
+    obs = Observations.of(rng.integers(0, 4, 12))
+    return Categorical(4), obs, 2.0 * rng.normal(size=(4, 12)), rng.uniform(0.1, 9.0, (4, 12))
 
 
-def test_probabilities_and_density(problem):
-    likelihood, obs, f = problem
-    p = likelihood.probabilities(f)
+def test_probabilities_are_shares_of_draws(problem, rng):
+    likelihood, _, mean, variance = problem
+    p = likelihood.probabilities(mean.T, variance.T)
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
-    np.testing.assert_allclose(p, np.exp(f) / np.exp(f).sum(axis=1, keepdims=True))
-    labels = obs.y.astype(int)
-    np.testing.assert_allclose(likelihood.log_density(obs, f), np.log(p[np.arange(30), labels]))
+    u = mean + np.sqrt(1.0 + variance) * rng.standard_normal((200_000, *mean.shape))
+    shares = np.stack([(u.argmax(axis=1) == c).mean(axis=0) for c in range(4)], axis=1)
+    np.testing.assert_allclose(p, shares, atol=0.005)
 
 
-def test_two_classes_are_bernoulli(rng):
+def test_both_integrals_agree(problem):
+    likelihood, obs, mean, variance = problem
+    p = likelihood.probabilities(mean.T, variance.T)[np.arange(12), obs.y.astype(int)]
+    np.testing.assert_allclose(likelihood.tilted(obs, mean, variance).log_normalizer, np.log(p), atol=2e-4)
+
+
+def test_two_classes_are_the_probit(rng):
     f = rng.normal(size=(20, 2))
     obs = Observations.of(rng.integers(0, 2, 20))
-    margin = f[:, 1] - f[:, 0]
-    np.testing.assert_allclose(Categorical(2).log_density(obs, f), Bernoulli().log_density(obs, margin))
+    own = np.where(obs.y > 0, 1.0, -1.0) * (f[:, 1] - f[:, 0])
+    np.testing.assert_allclose(
+        Categorical(2).log_density(obs, f), np.log(ndtr(own / np.sqrt(2.0))), atol=1e-7
+    )
+
+
+def test_derivatives_are_those_of_the_normaliser(problem):
+    likelihood, obs, mean, variance = problem
+    found, h = likelihood.tilted(obs, mean, variance), 1e-3
+
+    def at(step):
+        return likelihood.tilted(obs, mean + step, variance).log_normalizer
+
+    for c in range(4):
+        step = np.zeros(mean.shape)
+        step[c] = h
+        up, middle, down = at(step), at(0.0), at(-step)
+        np.testing.assert_allclose(found.gradient[c], (up - down) / (2 * h), atol=1e-5)
+        np.testing.assert_allclose(found.curvature[c], -(up - 2 * middle + down) / h**2, atol=1e-4)
 
 
 def test_extremes():
     likelihood = Categorical(3)
     extreme = np.array([[1e6, -1e6, 0.0], [-1e3, 1e3, 1e3]])
     assert np.isfinite(likelihood.log_density(Observations.of([1, 1]), extreme)).all()
-    assert np.isfinite(likelihood.probabilities(extreme)).all()
+    p = likelihood.conditional(extreme)
+    np.testing.assert_allclose(p, [[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]], atol=1e-6)
+    wide = likelihood.probabilities(extreme, np.full((2, 3), 1e12))
+    assert np.isfinite(wide).all()
+    np.testing.assert_allclose(wide.sum(axis=1), 1.0)
+
+
+def test_many_classes():
+    p = Categorical(250).probabilities(np.zeros((3, 250)), np.ones((3, 250)))
+    np.testing.assert_allclose(p, 1.0 / 250)
+    assert Categorical(3).probabilities(np.empty((0, 3)), np.empty((0, 3))).shape == (0, 3)

@@ -1,4 +1,4 @@
-"""Hyperparameters that classes share: the pooled evidence, and the size by left-out labels."""
+"""Hyperparameters that classes share, and how sure predictions are by left-out labels."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from sklearn.datasets import load_digits
 from flgp import FLGPClassifier
 from flgp.estimators._fitting import relearned
 from flgp.inference.one_hot import OneHotInference
-from flgp.likelihoods import Gaussian
-from flgp.process.pooled import left_out_score
+from flgp.likelihoods import Categorical, Gaussian, Observations
+from flgp.metrics import expected_calibration_error
+from flgp.process.evidence import Target
+from flgp.process.pooled import representative
+from flgp.process.sharpness import _left_out_score, best_sharpness
 
 ORL = Path("../shared/data/faces/orl.npz")
 
@@ -51,20 +54,56 @@ def few_digits(per_class, seed):
     return X, y, labelled
 
 
-def test_the_left_out_score_is_that_of_fits_without_each_label():
+def test_the_left_out_score_is_near_that_of_fits_without_each_label():
     """Cavities of expectation propagation stand for refits, at the same hyperparameters."""
     X, y, labelled = few_digits(3, 0)
     target = np.full(len(y), -1)
     target[labelled] = y[labelled]
-    model = FLGPClassifier(linear=None, random_state=0).fit(X, target)
+    model = FLGPClassifier(linear=None, residual=None, calibrate=False, random_state=0).fit(X, target)
     functions = relearned(model)
-    score = left_out_score([f.best for f in functions], [f.evidence for f in functions])
+    score = _left_out_score(functions[0], 1.0)
+    assert score == pytest.approx(functions[0].best.evaluation.left_out.log_density.sum(), abs=0.01)
     total = 0.0
     for row in labelled:
         rest = labelled[labelled != row]
         model.update(X[rest], y[rest], replace=True, relearn=False)
         total += float(np.log(model.predict_proba(X[[row]])[0, y[row]]))
-    assert score == pytest.approx(total, rel=0.1)
+    assert score == pytest.approx(total, rel=0.3)
+    best = best_sharpness(functions)
+    assert best > 1.0  # digits are easier than the evidence thinks
+    assert _left_out_score(functions[0], best) > score
+
+
+def test_sharpness_makes_probabilities_honest():
+    X, y, labelled = few_digits(5, 2)
+    target = np.full(len(y), -1)
+    target[labelled] = y[labelled]
+    rest = np.setdiff1d(np.arange(len(y)), labelled)
+    calibrated = FLGPClassifier(random_state=0).fit(X, target)
+    plain = FLGPClassifier(random_state=0, calibrate=False).fit(X, target)
+    assert plain.sharpness_ == 1.0
+    assert calibrated.sharpness_ > 1.0
+    errors = [
+        expected_calibration_error(y[rest], m.predict_proba(X[rest]), classes=np.arange(10))
+        for m in (calibrated, plain)
+    ]
+    assert errors[0] < 0.5 * errors[1]
+    drawn = calibrated.sample_y(X[rest[:200]], 400, random_state=0)
+    shares = np.stack([(drawn == c).mean(axis=1) for c in range(10)], axis=1)
+    assert np.abs(shares - calibrated.predict_proba(X[rest[:200]])).mean() < 0.02
+
+
+def test_a_part_of_many_labels_and_classes():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 60, 900)
+    target = Target(np.arange(900), Observations.of(y), Categorical(60))
+    part, rows = representative(target)
+    assert len(rows) <= 400
+    assert part.likelihood.n_classes == 30
+    assert set(part.obs.y) == set(range(30))
+    np.testing.assert_array_equal(part.rows, rows)
+    few = Target(np.arange(5), Observations.of([0, 1, 2, 2, 1]), Categorical(3))
+    assert representative(few)[0] is few
 
 
 def test_all_classes_have_the_same_hyperparameters():

@@ -8,8 +8,10 @@ SHARED_PARAMETERS = """n_anchors : int or "auto"
         s, the number of anchors (of each set). "auto": a fifth of the points, at most 16,000, or
         10,000 in each of several sets. More anchors is the way to more accuracy; memory is about n·(3r+p)
         numbers (3r for each set), never n·s.
-    n_neighbors : int
-        r, the anchors that each point is joined to.
+    n_neighbors : int or "auto"
+        r, the anchors that each point is joined to. "auto": 3. Up to 2,000 points, if neither this nor
+        `n_anchors` and `n_anchor_sets` is given, a graph with every point an anchor and r = 5 is tried as
+        well, and the one with the higher evidence is kept.
     n_eigenpairs : int or "auto"
         M, the eigenpairs of the graph Laplacian kept (of each set of anchors). "auto": 200 in all, or a tenth
         of the labels in each set where that is more, at most 1000 in all and half the anchors. Raised to the
@@ -32,8 +34,9 @@ SHARED_PARAMETERS = """n_anchors : int or "auto"
     geometry_columns : columns, optional
         The columns of X, by position or name, that say where a row is. None: all that are not groups; of a
         `Graph` the first one.
-    kernel : {{"heat", "matern"}} or SpectralKernel
-        Spectral kernel: exp(-tλ), or (1 + tλ/ν)^(-ν); or an object from `flgp.kernels`, or your own.
+    kernel : {{"heat", "matern", "auto"}} or SpectralKernel
+        Spectral kernel: exp(-tλ), or (1 + tλ/ν)^(-ν); or an object from `flgp.kernels`, or your own. "auto":
+        heat, Matérn with ν = 1 or with ν = 2.5, whichever has the highest evidence (`kernel_`).
     nu : float
         ν of the Matérn kernel.
     diffusion_time : float, optional
@@ -50,8 +53,8 @@ SHARED_PARAMETERS = """n_anchors : int or "auto"
 TERM_PARAMETERS = """linear : {{"auto", "all"}} or columns, optional
         Covariates: a linear term in these columns of X, on one scale, with one learned variance. "all": every
         column that is neither a group nor a node's number. "auto": the columns of a point cloud, from 20
-        labels on, if the amplitude is learned and the hyperparameters are optimised; the evidence decides how
-        much they count. None: no such term.
+        labels on (three for each class), if the amplitude is learned and the hyperparameters are optimised;
+        the evidence decides how much they count, and each of them by its relevance. None: no such term.
     linear_steps : int
         On a `Graph`: average the covariates over this many steps of its walk first. This helps where the
         graph and the covariates are different sources.
@@ -76,6 +79,11 @@ SHARED_ATTRIBUTES = """anchors_ : array of shape (s, p)
         The fitted geometry, and its eigenfunctions.
     term_shares_ : dict
         The share of each term in the variance of f over the fitted points.
+    feature_relevance_ : array of shape (p,)
+        Share of each column in the squared gradient of the linear and local terms, columns in units of their
+        standard deviations. Only where these terms were learned.
+    kernel_ : SpectralKernel
+        The kernel on the geometry.
     eigenvalues_ : array of shape (M,)
         λ_i of the graph Laplacian.
     bandwidth_ : float or None

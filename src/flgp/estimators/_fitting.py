@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,12 +12,12 @@ from sklearn.utils import check_random_state
 from .._progress import stage
 from .._threads import blas_for
 from .._typing import Array, RowLike
-from ..geometry.base import Eigenbasis, FittedGeometry
+from ..geometry.base import Eigenbasis, FittedGeometry, Geometry
 from ..geometry.graph import FittedGraph
 from ..geometry.intrinsic_dimension import estimate_intrinsic_dimension
 from ..geometry.point_cloud import FittedCloud
-from ..kernels import get_kernel
-from ..likelihoods import Gaussian
+from ..kernels import Heat, Matern, SpectralKernel
+from ..likelihoods import Bernoulli, Categorical, Gaussian
 from ..priors import time_prior
 from ..process.draws_field import ChainSettings
 from ..process.evidence import KnownValues, Target
@@ -25,13 +25,15 @@ from ..process.integration import hyperparameter_posterior, integrate_model
 from ..process.learning import LearnedFunction, LearnedModel, Settings, learn, learn_on
 from ..process.local_search import LocalOptions, keep_local, learn_local
 from ..process.posterior import make_process
+from ..process.relevance import CLASSES, NUMBERS, learn_relevance, working_labels
 from ..rows.blocks import map_rows, row_blocks, take_rows
 from ..rows.columns import select
 from ..rows.sources import is_distributed, is_streamed
 from ..terms import AMPLITUDE, TIME, Groups, Inputs, Linear, Manifold, Terms
 from ..terms.base import View
+from ..terms.local.features import LocalFeatures
 from ..terms.local.term import LENGTH_SCALE, VARIANCE
-from ._model import FEWEST_LABELS, _Locator, locate
+from ._model import FEWEST_NUMBERS, _Locator, local_coordinates, locate
 from .labels import Labels
 
 if TYPE_CHECKING:
@@ -41,41 +43,107 @@ if TYPE_CHECKING:
 _DIMENSION_ROWS, _SHARE_ROWS = 20_000, 2_000
 # Coordinates of labelled points that a model keeps for `update`, about 400 MB.
 _KEPT_NUMBERS = 50_000_000
+# Neighbours that a local term conditions on, and how many labels are few enough to afford more.
+_NEIGHBORS, _MANY_NEIGHBORS, _FEW_LABELS = 30, 60, 2_000
+# How a local term is computed.
+BY_FEATURES, BY_NEIGHBORS = "features", "neighbors"
+# ν of the Matérn kernels that kernel="auto" compares with the heat kernel.
+_ROUGHER = (1.0, 2.5)
 # Learned attributes that a new posterior does not always set, or that it leaves out of date.
 _DATED = ("transduction_", "chains_", "hyperparameter_posterior_", "_evidence_")
 
 
-def fit_model(
-    model: LatentModel, rows: RowLike, labels: Labels, targets: Sequence[Target], pooled: bool = False
-) -> FittedGeometry:
-    """Geometry, basis, hyperparameters, posterior; `pooled`: the targets share their hyperparameters.
+def fit_model(model: LatentModel, rows: RowLike, labels: Labels, targets: Sequence[Target]) -> FittedGeometry:
+    """Geometry, basis, hyperparameters, posterior.
 
-    Returns the geometry, which still knows the fitted rows.
+    Returns the geometry, which still knows the fitted rows. Where there are several to compare, it is the one
+    with the highest evidence.
     """
     _check_all_given(model, targets)
-    geometry = model._fit_geometry(rows)
-    labels = replace(labels, in_memory=geometry.fitted_places() is not None or not is_streamed(rows))
-    labels = replace(labels, in_memory=labels.in_memory and not is_distributed(rows))
-    model._linear_ = _linear_term(model, geometry, rows, labels)
     model._dimension_ = _dimension(model, rows)
+    attempts = [_attempt(model, rows, labels, targets, geometry) for geometry in model._geometries(rows)]
+    # Where there is nothing but the manifold, parts of a graph without labels would be left to the prior.
+    most = attempts[0].silent_parts
+    whole = [attempt for attempt in attempts if attempt.has_other_terms or attempt.silent_parts <= most]
+    best = max(whole, key=lambda attempt: attempt.learned.log_posterior)
+    model._linear_, model._local_scale_, model._local_kind_ = best.linear, best.local_scale, best.local_kind
+    _finish(model, best.geometry, best.learned, best.inputs, best.labels, best.settings)
+    model.term_shares_ = _term_shares(model, rows)
+    return best.geometry
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """What was learned on one geometry."""
+
+    geometry: FittedGeometry
+    labels: Labels
+    inputs: Inputs
+    settings: Settings
+    learned: LearnedModel
+    linear: Linear | None
+    local_scale: Array | None
+    local_kind: str | None
+
+    @property
+    def has_other_terms(self) -> bool:
+        """Whether labels also speak of points that no walk joins them to."""
+        return len(self.learned.terms.parts) > 1
+
+    @property
+    def silent_parts(self) -> int:
+        """Connected parts of the graph without a label."""
+        basis = self.learned.basis
+        return basis.n_parts - len(np.unique(basis.part_of(self.inputs.places)))
+
+
+def _attempt(
+    model: LatentModel, rows: RowLike, labels: Labels, targets: Sequence[Target], chosen: Geometry
+) -> _Attempt:
+    geometry = model._fit_geometry(rows, chosen)
+    in_memory = geometry.fitted_places() is not None or not is_streamed(rows)
+    labels = replace(labels, in_memory=in_memory and not is_distributed(rows))
+    model._linear_ = _linear_term(model, geometry, rows, labels)
+    model._local_kind_ = _local_kind(model, geometry, labels, targets)
+    _learn_relevance(model, geometry, labels, targets)
     inputs = _labeled_inputs(model, geometry, labels)
     count = model.n_eigenpairs
     count = geometry.n_eigenpairs(len(labels)) if isinstance(count, str) else int(count)
-    settings = _settings(model, count, pooled)
+    settings = _settings(model, count)
     with stage(f"spectrum and evidence for {len(labels):,} labels"):
-        learned = learn(geometry, inputs, targets, settings)
-    _finish(model, geometry, learned, inputs, labels, settings)
-    model.term_shares_ = _term_shares(model, rows)
-    return geometry
+        learned = _best_kernel(model, geometry, inputs, targets, settings)
+    own = model._linear_, model._local_scale_, model._local_kind_
+    return _Attempt(geometry, labels, inputs, settings, learned, *own)
 
 
-def update_model(model: LatentModel, labels: Labels, targets: Sequence[Target], pooled: bool = False) -> None:
+def _best_kernel(
+    model: LatentModel,
+    geometry: FittedGeometry,
+    inputs: Inputs,
+    targets: Sequence[Target],
+    settings: Settings,
+) -> LearnedModel:
+    """kernel="auto" compares the heat kernel with rougher ones by the evidence."""
+    if not (isinstance(model.kernel, str) and model.kernel == "auto"):
+        return learn(geometry, inputs, targets, settings)
+    kernels: list[SpectralKernel] = [Heat(), *(Matern(nu) for nu in _ROUGHER)]
+    found = [
+        learn(geometry, inputs, targets, replace(settings, terms_on=_TermsOn(model, kernel)))
+        for kernel in kernels
+    ]
+    return max(found, key=lambda learned: learned.log_posterior)
+
+
+def update_model(model: LatentModel, labels: Labels, targets: Sequence[Target]) -> None:
     """The posterior for other labels; geometry, bandwidth and basis stay."""
     for name in _DATED:
         model.__dict__.pop(name, None)
     geometry, basis = model.geometry_, model.basis_
+    if any(target.known is None for target in targets):
+        model._local_kind_ = _local_kind(model, geometry, labels, targets)
+        _learn_relevance(model, geometry, labels, targets)
     inputs = _labeled_inputs(model, geometry, labels)
-    settings = _settings(model, len(basis.eigenvalues), pooled)
+    settings = _settings(model, len(basis.eigenvalues))
     with stage(f"evidence for {len(labels):,} labels"):
         learned = learn_on(basis, inputs, targets, settings)
     _finish(model, geometry, learned, inputs, labels, settings)
@@ -137,6 +205,10 @@ def _finish(
         seed = int(check_random_state(model.random_state).randint(2**31)) if chains is not None else 0
         with stage("posterior"):
             model._process_, runs = make_process(learned, integrated, chains, seed)
+    model._calibrate(functions)
+    manifold = next((part for part in learned.terms.parts if isinstance(part, Manifold)), None)
+    if manifold is not None:
+        model.kernel_ = manifold.kernel
     if runs:
         model.chains_ = runs[0] if len(runs) == 1 else runs
     best = [function.best for function in functions]
@@ -152,38 +224,43 @@ def _finish(
     reports = [point.report for point in best]
     model.optimizer_result_ = reports[0] if len(reports) == 1 else reports
     model._labels_ = labels if labels.points.size <= _KEPT_NUMBERS else None
-    model._keep_geometry(geometry, learned.basis, learned.basis.part_of(inputs.places))
+    stray = not (isinstance(geometry, FittedCloud) and len(geometry.anchors) == geometry.graph.n_rows)
+    alone = len(learned.terms.parts) == 1
+    parts = learned.basis.part_of(inputs.places) if alone or stray else None
+    model._keep_geometry(geometry, learned.basis, parts, stray)
 
 
-def _settings(model: LatentModel, n_eigenpairs: int, pooled: bool = False) -> Settings:
+def _settings(model: LatentModel, n_eigenpairs: int) -> Settings:
     given = {TIME: model.diffusion_time, AMPLITUDE: model.amplitude}
     return Settings(
         n_eigenpairs=n_eigenpairs,
         terms_on=_TermsOn(model),
         fixed={name: float(value) for name, value in given.items() if value is not None},
         inference="auto" if model.inference == "gibbs" else model.inference,
-        pooled=pooled,
     )
 
 
 class _TermsOn:
     """The terms that a model asks for, on a basis."""
 
-    def __init__(self, model: LatentModel) -> None:
+    def __init__(self, model: LatentModel, kernel: SpectralKernel | None = None) -> None:
         self.model = model
+        self.kernel = kernel or model._spectral_kernel()
 
     def __call__(self, basis: Eigenbasis, labels: Inputs) -> Terms:
         model = self.model
         parts: list[Any] = []
         if model.amplitude != 0:
             prior = time_prior(model.time_prior, basis.eigenvalues, model._dimension_, basis.time_unit)
-            parts.append(Manifold(basis, get_kernel(model.kernel, model.nu), prior))
+            parts.append(Manifold(basis, self.kernel, prior))
         if model._linear_ is not None:
             parts.append(model._linear_.seen_by(labels))
         columns = model._roles_.groups
         for column in columns:
             name = model._roles_.label(column) if len(columns) > 1 else ""
             parts.append(Groups.seen_by(labels, column, name))
+        if model._local_kind_ == BY_FEATURES:
+            parts.append(LocalFeatures.at_labels(labels))
         if not parts and model.residual != "local":
             raise ValueError(
                 "amplitude=0 leaves the manifold out, and there is no other term. Set linear, groups or "
@@ -227,34 +304,81 @@ def _linear_term(
 
 
 def _labeled_inputs(model: LatentModel, geometry: FittedGeometry, labels: Labels) -> Inputs:
-    return locate(geometry, model._roles_, labels.points, _asks_for_local(model, geometry, labels))
+    return locate(geometry, model._roles_, labels.points, model._local_kind_ is not None, model._local_scale_)
 
 
-def _asks_for_local(model: LatentModel, geometry: FittedGeometry, labels: Labels) -> bool:
+def _local_kind(
+    model: LatentModel, geometry: FittedGeometry, labels: Labels, targets: Sequence[Target]
+) -> str | None:
+    """How the local term is computed, or that it may be: closed form for numbers, features for the rest."""
+    likelihood = targets[0].likelihood
+    classes = isinstance(likelihood, Bernoulli | Categorical)
     if model.residual == "local":
-        return True
-    # A file that is small enough is as good as memory: joblib hands arrays on as such files.
-    wanted = model.residual == "auto" and labels.in_memory and model.hyperparameters != "fixed"
+        return BY_FEATURES if classes and model.inference in ("auto", "ep") else BY_NEIGHBORS
     roles = model._roles_
-    return wanted and (
-        roles.local is not None or geometry.coordinates(roles.geometry_of(labels.points[:1])) is not None
-    )
+    # A file that is small enough is as good as memory: joblib hands arrays on as such files.
+    if model.residual != "auto" or not labels.in_memory or model.hyperparameters == "fixed":
+        return None
+    if roles.local is None and geometry.coordinates(roles.geometry_of(labels.points[:1])) is None:
+        return None
+    if isinstance(likelihood, Gaussian):
+        return BY_NEIGHBORS
+    free = model.amplitude is None and model.hyperparameters == "optimize" and model.geometry is None
+    return BY_FEATURES if free and len(labels) >= model._fewest_labels() else None
+
+
+def _learn_relevance(
+    model: LatentModel, geometry: FittedGeometry, labels: Labels, targets: Sequence[Target]
+) -> None:
+    """Factors of the columns for the linear and the local term, where the labels can tell."""
+    model.__dict__.pop("feature_relevance_", None)
+    model._local_scale_ = None
+    if model._linear_ is not None:
+        model._linear_ = model._linear_.with_relevance(None)
+    automatic = isinstance(model.linear, str) and model.linear == "auto" and model._linear_ is not None
+    required = model._local_kind_ == BY_FEATURES
+    free = model.hyperparameters == "optimize" and model.amplitude is None
+    local = required or (model._local_kind_ == BY_NEIGHBORS and model.residual == "auto" and free)
+    rows = targets[0].rows
+    if not (local or automatic) or len(rows) < model._fewest_labels():
+        return
+    points = local_coordinates(geometry, model._roles_, labels.points[rows])
+    responses = working_labels(targets[0])
+    if responses is None:
+        return
+    numbers = isinstance(targets[0].likelihood, Gaussian)
+    obs = targets[0].obs
+    weight = obs.weight / obs.noise_scale
+    found = learn_relevance(points, responses, weight, NUMBERS if numbers else CLASSES)
+    linear = model._linear_ if automatic and model._roles_.local is None else None
+    if linear is not None and len(linear.columns) == points.shape[1]:
+        model._linear_ = linear.with_relevance(found.linear)
+    given = model._roles_.local is not None  # with factors, or without: a user means it
+    if required or (local and found.uneven and not given):
+        model._local_scale_ = np.full(points.shape[1], found.local.mean()) if given else found.local
+    columns = np.arange(model.n_features_in_) if model._roles_.geometry is None else model._roles_.geometry
+    columns = columns if model._roles_.local is None else model._roles_.local.index
+    if len(columns) == len(found.shares):
+        relevance = np.zeros(model.n_features_in_)
+        relevance[columns] = found.shares
+        model.feature_relevance_ = relevance
 
 
 def _with_local(model: LatentModel, learned: LearnedModel, inputs: Inputs) -> LearnedModel:
-    """The functions with a local term, where it is required or the evidence asks for it."""
-    if inputs.coordinates is None:
+    """The functions with a local term by neighbours, where it is required or the evidence asks for it."""
+    if model._local_kind_ != BY_NEIGHBORS:
         return learned
-    options = LocalOptions(model.residual_kernel, int(model.n_residual_neighbors), model.residual == "local")
+    count = model.n_residual_neighbors
+    if isinstance(count, str):
+        count = _MANY_NEIGHBORS if len(inputs) <= _FEW_LABELS else _NEIGHBORS
+    options = LocalOptions(model.residual_kernel, int(count), model.residual == "local")
     features, points = learned.terms.features(inputs), inputs.coordinates
     assert points is not None
     functions = []
     for function in learned.functions:
         target = function.target
         own = features[target.rows], points[target.rows], options
-        if not options.required and (
-            not isinstance(target.likelihood, Gaussian) or len(target.rows) < FEWEST_LABELS
-        ):
+        if not options.required and len(target.rows) < FEWEST_NUMBERS:
             functions.append(function)
         elif target.known is not None:
             functions.append(keep_local(function, *own))

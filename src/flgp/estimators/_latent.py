@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._threads import blas_for
 from .._typing import Array, IntArray
-from ..likelihoods import Categorical, Gaussian, Likelihood
+from ..kernels import Heat, SpectralKernel, get_kernel
+from ..likelihoods import Bernoulli, Categorical, Gaussian, Likelihood
 from ..priors import TIME_PRIORS, Prior
 from ..process.evidence import KnownValues, Target
 from ..process.learning import LearnedFunction
@@ -42,7 +43,7 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
     linear_steps: int = 0
     groups: Any = None
     residual: str | None = None
-    n_residual_neighbors: int = 30
+    n_residual_neighbors: int | str = "auto"
     residual_kernel: str = "auto"
     residual_columns: Any = None
     hyperparameters: str = "optimize"
@@ -68,7 +69,7 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
         check_count("n_draws", self.n_draws, minimum=4)
         check_count("n_warmup", self.n_warmup, minimum=0)
         check_count("linear_steps", self.linear_steps, minimum=0)
-        check_count("n_residual_neighbors", self.n_residual_neighbors)
+        check_count("n_residual_neighbors", self.n_residual_neighbors, auto=True)
         check_choice("residual_kernel", self.residual_kernel, KERNEL_CHOICES)
         if self.residual == "local" and self.hyperparameters == "fixed":
             raise ValueError(
@@ -76,20 +77,24 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
                 "Use residual=None, or hyperparameters='optimize'."
             )
 
+    def _spectral_kernel(self) -> SpectralKernel:
+        """The kernel on the geometry: the given one, or that which "auto" chose."""
+        if isinstance(self.kernel, str) and self.kernel == "auto":
+            return getattr(self, "kernel_", Heat())
+        return get_kernel(self.kernel, self.nu)
+
     def _check_local_suits(self, likelihood: Likelihood | Categorical) -> None:
         """Refuse what Laplace's method with a latent u does not do."""
-        if self.residual != "local" or isinstance(likelihood, Gaussian):
+        if self.residual != "local" or isinstance(likelihood, Gaussian | Bernoulli | Categorical):
             return
-        if isinstance(likelihood, Categorical):
-            raise ValueError(
-                "residual='local' needs one latent function at a time, but multi_class='softmax' couples "
-                "them. Use multi_class='one_vs_rest', or residual=None."
-            )
         if self.inference not in ("auto", "laplace"):
             raise ValueError(
                 f"residual='local' with the {likelihood.name} likelihood is fitted by Laplace's method, but "
                 f"inference={self.inference!r}. Use inference='auto' or 'laplace', or residual=None."
             )
+
+    def _calibrate(self, functions: Sequence[LearnedFunction]) -> None:
+        """Learn how sure predictions should be, where there is something to learn."""
 
     def _needs_columns(self) -> bool:
         """Whether predictions need more of a row than its place on the geometry."""

@@ -29,8 +29,11 @@ from .validation import check_choice, check_count, check_positive, check_seed
 
 BASE_KERNELS = ("lae", "se")
 ANCHOR_WEIGHTS = ("auto", "counts", "uniform")
-# With fewer labels than this there is nothing to tell two terms apart by.
-FEWEST_LABELS = 20
+# With fewer labels than this there is nothing to tell two terms apart by: a line explains two labels as well
+# as a manifold does.
+FEWEST_NUMBERS = 20
+# Up to this many rows a graph of all points is compared with that of the anchors; its r.
+_COMPARED_ROWS, _NEIGHBORS_OF_ALL = 2_000, 5
 # Columns that linear="auto" takes for covariates.
 _MOST_COVARIATES = 2_000
 # Fitted rows that a model keeps, so that a file of it can be checked when it is read.
@@ -48,9 +51,10 @@ class HeatKernelModel:
     _process_: Process = field(init=False)
     _roles_: ColumnRoles = field(init=False)
     _group_levels_: dict[int, list[Any]] = field(init=False)
+    _local_scale_: Array | None = field(init=False)
 
     n_anchors: int | str = "auto"
-    n_neighbors: int = 3
+    n_neighbors: int | str = "auto"
     n_eigenpairs: int | str = "auto"
     anchors: str | Array = "kmeans"
     anchor_weights: str = "auto"
@@ -71,7 +75,7 @@ class HeatKernelModel:
 
     def _check_parameters(self) -> None:
         check_count("n_anchors", self.n_anchors, auto=True)
-        check_count("n_neighbors", self.n_neighbors)
+        check_count("n_neighbors", self.n_neighbors, auto=True)
         if isinstance(self.anchors, str):
             check_choice("anchors", self.anchors, ANCHOR_RULES)
         check_choice("anchor_weights", self.anchor_weights, ANCHOR_WEIGHTS)
@@ -79,7 +83,7 @@ class HeatKernelModel:
         check_choice("base_kernel", self.base_kernel, BASE_KERNELS)
         check_count("n_eigenpairs", self.n_eigenpairs, auto=True)
         if isinstance(self.kernel, str) or not hasattr(self.kernel, "log_density"):
-            check_choice("kernel", self.kernel, tuple(KERNELS))
+            check_choice("kernel", self.kernel, ("auto", *KERNELS))
         known = self.geometry is None or isinstance(self.geometry, Geometry)
         if not known or isinstance(self.geometry, type):
             raise ValueError(
@@ -178,20 +182,36 @@ class HeatKernelModel:
             return linear
         learned = self.amplitude is None and getattr(self, "hyperparameters", "") == "optimize"
         cloud = self.geometry is None and X.shape[1] <= _MOST_COVARIATES
-        # A line explains a few labels as well as a manifold does, and the evidence could not tell.
-        return "geometry" if cloud and learned and n_labeled >= FEWEST_LABELS else None
+        return "geometry" if cloud and learned and n_labeled >= self._fewest_labels() else None
 
-    def _fit_geometry(self, rows: RowLike) -> FittedGeometry:
+    def _fewest_labels(self) -> int:
+        """Labels from which on several terms are learned."""
+        return FEWEST_NUMBERS
+
+    def _geometries(self, rows: RowLike) -> list[Geometry]:
+        """The geometries that are compared: of few points, also that with every point an anchor."""
+        first = self._geometry()
+        free = (self.n_anchors, self.n_neighbors, self.n_anchor_sets) == ("auto", "auto", "auto")
+        cheap = rows.shape[0] <= _COMPARED_ROWS and not is_streamed(rows) and not is_distributed(rows)
+        plain = isinstance(first, PointCloud) and isinstance(self.anchors, str) and self.anchors == "kmeans"
+        if free and cheap and plain and self.base_kernel == "lae" and self.anchor_weights == "auto":
+            return [first, PointCloud(anchors="all", n_neighbors=_NEIGHBORS_OF_ALL)]
+        return [first]
+
+    def _fit_geometry(self, rows: RowLike, geometry: Geometry | None = None) -> FittedGeometry:
         """The geometry of all rows (n, p)."""
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         first = np.arange(min(_EXAMPLES, rows.shape[0]))
         self._examples_ = take_rows(rows, first).astype(np.float64, copy=False)
-        return self._geometry().fit(select(rows, self._roles_.geometry), rng)
+        return (geometry or self._geometry()).fit(select(rows, self._roles_.geometry), rng)
 
-    def _keep_geometry(self, geometry: FittedGeometry, basis: Eigenbasis, labeled: IntArray | None) -> None:
+    def _keep_geometry(
+        self, geometry: FittedGeometry, basis: Eigenbasis, labeled: IntArray | None, stray: bool = True
+    ) -> None:
         """Set what is learned about the geometry, and warn about what a user should know.
 
-        `labeled` are the connected parts that the labels are on.
+        `labeled` are the connected parts that the labels are on; `stray`: whether small parts are worth a
+        word, as they are not where every point is an anchor.
         """
         self.geometry_, self.basis_ = geometry.frozen(), basis
         if hasattr(geometry, "anchors"):
@@ -208,7 +228,7 @@ class HeatKernelModel:
                     f"{silent} of the {basis.n_parts} connected parts of the graph hold no label: "
                     f"predictions there are the prior's. Label a point in each{remedy}"
                 )
-        if basis.n_capped:
+        if basis.n_capped and stray:
             notes.append(
                 f"{basis.n_capped} connected part(s) hold very few points; their prior variance was "
                 f"limited. Remove stray points{remedy} if that is not wanted"
@@ -283,25 +303,38 @@ class _Locator:
     def __init__(self, model: HeatKernelModel) -> None:
         self.geometry, self.roles = model.geometry_, model._roles_
         self.local = model._process_.has_local
+        self.local_scale = getattr(model, "_local_scale_", None)
 
     def inputs(self, X: Array) -> Inputs:
         """Rows (b, p) as the terms see them."""
-        return locate(self.geometry, self.roles, X, self.local)
+        return locate(self.geometry, self.roles, X, self.local, self.local_scale)
 
     def inputs_at(self, pair: tuple[Array, Places]) -> Inputs:
         """The same for rows whose places are known."""
         X, places = pair
-        return Inputs(X, places, local_coordinates(self.geometry, self.roles, X) if self.local else None)
+        scale = self.local_scale
+        return Inputs(
+            X, places, local_coordinates(self.geometry, self.roles, X, scale) if self.local else None
+        )
 
 
-def locate(geometry: FittedGeometry, roles: ColumnRoles, X: Array, local: bool) -> Inputs:
-    """Rows (b, p) as the terms see them; `local`: with coordinates for a local term."""
-    coordinates = local_coordinates(geometry, roles, X) if local else None
+def locate(
+    geometry: FittedGeometry, roles: ColumnRoles, X: Array, local: bool, scale: Array | None = None
+) -> Inputs:
+    """Rows (b, p) as the terms see them; `local`: with coordinates for a local term, times `scale` (q,)."""
+    coordinates = local_coordinates(geometry, roles, X, scale) if local else None
     return Inputs(X, geometry.locate(roles.geometry_of(X)), coordinates)
 
 
-def local_coordinates(geometry: FittedGeometry, roles: ColumnRoles, X: Array) -> Array:
-    """Where a local term measures distances between rows (b, p)."""
+def local_coordinates(
+    geometry: FittedGeometry, roles: ColumnRoles, X: Array, scale: Array | None = None
+) -> Array:
+    """Where a local term measures distances between rows (b, p), times `scale` (q,)."""
+    coordinates = _unscaled_coordinates(geometry, roles, X)
+    return coordinates if scale is None else coordinates * scale
+
+
+def _unscaled_coordinates(geometry: FittedGeometry, roles: ColumnRoles, X: Array) -> Array:
     if roles.local is not None:
         return roles.local.of(X)
     coordinates = geometry.coordinates(roles.geometry_of(X))

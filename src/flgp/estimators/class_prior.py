@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy.special import log_softmax
+from scipy.special import log_softmax, logsumexp
 
 from .._typing import Array
 
-_ROUNDS, _TOLERANCE = 200, 1e-8
+_ROUNDS, _TOLERANCE, _LONGEST = 100, 1e-9, 5.0
 # Shares must sum to 1 up to this.
 _ROUNDING = 1e-6
 
@@ -53,12 +53,26 @@ def check_class_prior(given: Any, classes: Array) -> Array | str | None:
 def log_odds_shift(p: Array, shares: Array) -> Array:
     """Numbers (C,) to add to the log probabilities p (n, C), so that their mean over the rows is `shares`."""
     log_p, shift = np.log(np.maximum(p, np.finfo(float).tiny)), np.zeros(p.shape[1])
+
+    def excess(at: Array) -> tuple[float, Array, Array]:
+        """A convex function whose gradient is what the mean probabilities have too much; and these."""
+        log_sum = logsumexp(log_p + at, axis=1)
+        q = np.exp(log_p + at - log_sum[:, None])
+        return float(log_sum.mean() - shares @ at), q.mean(axis=0) - shares, q
+
+    value, gap, q = excess(shift)
     for _ in range(_ROUNDS):
-        mean = shifted(log_p, shift).mean(axis=0)
-        step = np.log(shares) - np.log(np.maximum(mean, np.finfo(float).tiny))
-        shift += step
-        if np.abs(step).max() < _TOLERANCE:
+        if np.abs(gap).max() < _TOLERANCE:
             break
+        # Newton; the shift of all classes by the same number is free, so the curvature is singular.
+        curvature = np.diag(q.mean(axis=0)) - q.T @ q / len(q)
+        step = np.linalg.lstsq(curvature + 1e-12 * np.eye(len(gap)), -gap, rcond=1e-12)[0]
+        step *= min(1.0, _LONGEST / max(float(np.abs(step).max()), 1e-300))
+        length = 1.0
+        while (new := excess(shift + length * step))[0] > value and length > 1e-6:
+            length *= 0.5
+        shift = shift + length * step
+        value, gap, q = new
     return shift - shift.mean()
 
 

@@ -17,6 +17,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from .._typing import Array, BoolArray, RowLike
 from ..likelihoods import AnyLikelihood, Bernoulli, Categorical, Observations
 from ..process.evidence import KnownValues, Target
+from ..process.learning import LearnedFunction
+from ..process.sharpness import best_sharpness
 from ..rows.blocks import take_rows
 from ..rows.labels import is_missing_label
 from ..rows.sources import is_distributed, is_streamed, local_labels
@@ -29,9 +31,11 @@ from .class_prior import check_class_prior, log_odds_shift, shifted, soft_shares
 from .labels import Labels
 from .validation import check_choice, check_row_values, check_weights
 
-MULTI_CLASS = ("auto", "one_vs_rest", "softmax")
-RESIDUALS = ("local",)
+MULTI_CLASS = ("auto", "one_vs_rest", "coupled")
+RESIDUALS = ("local", "auto")
 MEANS = ("auto", "constant", "zero")
+# Labels, and labels for each class, from which on a line and the distance are told from a manifold.
+_FEWEST, _FEWEST_PER_CLASS = 5, 3
 # Fitted rows over which shares of classes are averaged.
 _SHARE_ROWS = 20_000
 
@@ -46,10 +50,10 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
     Parameters
     ----------
     {shared}
-    multi_class : {{"auto", "one_vs_rest", "softmax"}}
-        How more than two classes are modelled: a latent function for each, independent (the paper's), or
-        coupled. "auto": a latent function for each, but with hyperparameters that all share, learned from the
-        labels of all classes together.
+    multi_class : {{"auto", "coupled", "one_vs_rest"}}
+        How more than two classes are modelled, with a latent function for each: "coupled" (multinomial
+        probit: classes exclude each other and share their hyperparameters) or "one_vs_rest" (independent, the
+        paper's). "auto": coupled wherever expectation propagation is used.
     unlabeled : int or str, default -1
         The label that means "unlabelled".
     class_prior : {{"uniform", "labels"}}, array of shape (C,) or mapping, optional
@@ -62,12 +66,17 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         paper's. "auto": a constant where there are covariates, groups or classes that share their
         hyperparameters, otherwise zero.
     inference : {{"auto", "laplace", "ep", "gibbs"}}
-        How the posterior is found. "auto": expectation propagation for binary and one-vs-rest, Laplace
-        for softmax. "gibbs": Pólya-Gamma Markov chains at the learned hyperparameters (`flgp[mcmc]`).
+        How the posterior is found. "auto": expectation propagation. "gibbs": Pólya-Gamma Markov chains at the
+        learned hyperparameters (`flgp[mcmc]`). Laplace and Gibbs model several classes one against the rest.
+    calibrate : bool
+        Choose by the labels, each predicted from all others, how sure predictions are (`sharpness_`). Only
+        where expectation propagation gives these predictions and the hyperparameters are optimised.
     {terms}
-    residual : "local" or None
-        "local": a local term u, a Gaussian process of the Euclidean distance by nearest neighbours
-        (Vecchia); by Laplace's method, and not for "softmax". None: no such term.
+    residual : {{"auto", "local"}} or None
+        A local term u, a Gaussian process of the Euclidean distance. "auto": for a point cloud, if the
+        hyperparameters are optimised; the evidence decides how much it counts. "local": always. It is
+        computed from at most 500 labelled points; with inference="laplace" by nearest neighbours (Vecchia).
+        None: no such term, and predictions in O(r).
     n_residual_neighbors, residual_kernel, residual_columns
         As in `FLGPRegressor`.
     {posterior}
@@ -76,6 +85,8 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
     ----------
     {attributes}
     classes_ : array of shape (C,)
+    sharpness_ : float
+        What the posterior mean of f is multiplied by; 1 where nothing is calibrated.
     residual_kernel_, residual_length_scale_, residual_variance_
         As in `FLGPRegressor`, one entry for each latent function.
 
@@ -97,7 +108,8 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
     unlabeled: Any = -1
     class_prior: Any = None
     mean: str = "auto"
-    residual: str | None = None
+    calibrate: bool = True
+    residual: str | None = "auto"
 
     def fit(self, X: Any, y: Any, X_unlabeled: Any = None, *, sample_weight: Any = None) -> Self:
         """Learn the manifold from all rows and the classes from the labelled ones.
@@ -121,12 +133,13 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             X = self._validated(X, reset=True)
             y, missing = self._checked_labels(y, len(X))
             labels = self._labels(X, y, missing, sample_weight)
+            self.classes_ = np.unique(labels.y)
             self._choose_roles(X, len(labels))
             rows = self._with_unlabeled(X, X_unlabeled)
             self._flat_ = True
             targets = self._targets(labels)
             shares = check_class_prior(self.class_prior, self.classes_)
-            geometry = fit_model(self, rows, labels, targets, self._pools(targets))
+            geometry = fit_model(self, rows, labels, targets)
             self._shift_ = self._class_shift(shares, rows, labels)
             transduce(self, geometry, rows, self._most_probable)
         return self
@@ -172,7 +185,7 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
                     "class_prior has shares of other classes than these labels. Fit again with shares of all "
                     "classes."
                 )
-            update_model(self, labels, targets, self._pools(targets))
+            update_model(self, labels, targets)
         return self
 
     # -- labels ------------------------------------------------------------------------------------------
@@ -181,6 +194,13 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         super()._check_parameters()
         check_choice("multi_class", self.multi_class, MULTI_CLASS)
         check_choice("mean", self.mean, MEANS)
+        if not isinstance(self.calibrate, bool | np.bool_):
+            raise ValueError(f"calibrate={self.calibrate!r} must be True or False.")
+        if self.multi_class == "coupled" and self.inference not in ("auto", "ep"):
+            raise ValueError(
+                f"multi_class='coupled' is fitted by expectation propagation, but inference="
+                f"{self.inference!r}. Use inference='auto', or multi_class='one_vs_rest'."
+            )
         if self.residual is not None:
             check_choice("residual", self.residual, RESIDUALS)
 
@@ -216,25 +236,19 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         known = {"weight": None if weight is None else weight[labeled]}
         return Labels(labeled_rows(X, labeled), _plain(y[labeled]), known, labeled)
 
+    def _fewest_labels(self) -> int:
+        """Labels from which on several terms are learned: one for each class says nothing of their shares."""
+        return max(_FEWEST, _FEWEST_PER_CLASS * len(self.classes_))
+
     def _function_names(self) -> list[Hashable]:
-        """What each latent function is about: a class, or None for all of them together."""
+        """What each target is about: a class, or None for all of them together."""
         count = len(self.classes_)
         if count == 1 or self._couples(count):
             return [None]
         return (self.classes_ if count > 2 else self.classes_[1:]).tolist()
 
     def _couples(self, n_classes: int) -> bool:
-        return n_classes > 2 and self.multi_class == "softmax"
-
-    def _pools(self, targets: Sequence[Target]) -> bool:
-        """Whether the classes share their hyperparameters: if there are several and all are to be learned.
-
-        The size of the functions is judged by left-out labels, which only expectation propagation knows.
-        """
-        able = self.inference in ("auto", "ep", "gibbs") and self.residual is None
-        free = self.hyperparameters == "optimize" and self.amplitude is None
-        unknown = all(target.known is None for target in targets)
-        return self.multi_class == "auto" and len(targets) > 1 and able and free and unknown
+        return n_classes > 2 and self.multi_class != "one_vs_rest" and self.inference in ("auto", "ep")
 
     def _targets(
         self, labels: Labels, known: Mapping[Hashable, KnownValues] | Sequence[KnownValues] | None = None
@@ -270,11 +284,17 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
     def _constant(self, likelihood: AnyLikelihood, obs: Observations) -> Constant:
         """The constant of a latent function: a regression on covariates or groups has one."""
         covariates = self._roles_.linear is not None or self.groups is not None
-        shared = len(self.classes_) > 2 and self.multi_class == "auto"
-        if self.mean == "zero" or (self.mean == "auto" and not covariates and not shared):
+        coupled = isinstance(likelihood, Categorical)
+        if self.mean == "zero" or (self.mean == "auto" and not covariates and not coupled):
             return Constant()
         mean = 0.0 if isinstance(likelihood, Categorical) else likelihood.initial_mean(obs)
         return Constant(mean, likelihood.latent_scale(obs) ** 2)
+
+    def _calibrate(self, functions: Sequence[LearnedFunction]) -> None:
+        """Sharpness by left-out labels: of a free model with one posterior, by expectation propagation."""
+        able = self.calibrate and self.inference in ("auto", "ep") and self.hyperparameters == "optimize"
+        whole = self.multi_class != "one_vs_rest" and self.amplitude is None and len(self.classes_) > 1
+        self.sharpness_ = best_sharpness(functions) if able and whole else 1.0
 
     # -- predictions -------------------------------------------------------------------------------------
 
@@ -299,12 +319,12 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         return shifted(np.log(np.maximum(p, np.finfo(float).tiny)), self._shift_)
 
     def _unshifted(self, views: Sequence[View]) -> Array:
-        process, count = self._process_, len(self.classes_)
+        process, count, sharpness = self._process_, len(self.classes_), self.sharpness_
         if count == 1:
             return np.ones((len(views[0]), 1))
         if process.coupled is not None:
-            return process.coupled.probabilities(views[0])
-        columns = [function.predictive_mean(views) for function in process.functions]
+            return process.class_probabilities(views, sharpness)
+        columns = [function.predictive_mean(views, sharpness=sharpness) for function in process.functions]
         if count == 2:
             return np.stack([1.0 - columns[0], columns[0]], axis=1)
         return exactly_one(np.stack(columns, axis=1))
@@ -357,19 +377,31 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         check_is_fitted(self)
         f = self.sample_f(X, n_samples, random_state, prior)
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31) + 1)
-        if self._process_.coupled is not None:  # the largest of f plus Gumbel noise
-            shift = 0.0 if self._shift_ is None else self._shift_[:, None]
-            return self.classes_[np.argmax(f + shift + rng.gumbel(size=f.shape), axis=1)]
+        if not prior and self.sharpness_ != 1.0:
+            f = f + (self.sharpness_ - 1.0) * self._latent_mean(X)[..., None]
         uniform = rng.random((f.shape[0], n_samples))
         if len(self.classes_) == 1:
             return np.full(uniform.shape, self.classes_[0])
-        p = self._process_.functions[0].likelihood.conditional_mean(f)
+        coupled = self._process_.coupled
+        if coupled is not None:
+            p = np.stack([coupled.conditional(f[:, :, k]) for k in range(n_samples)], axis=2)
+        else:
+            p = self._process_.functions[0].likelihood.conditional_mean(f)
         if p.ndim == 2 and self._shift_ is None:
             return self.classes_[(uniform < p).astype(int)]
-        p = np.stack([1.0 - p, p], axis=1) if p.ndim == 2 else exactly_one(p)
+        if coupled is None:
+            p = np.stack([1.0 - p, p], axis=1) if p.ndim == 2 else exactly_one(p)
         if self._shift_ is not None:
             p = np.exp(log_softmax(np.log(np.maximum(p, 1e-300)) + self._shift_[:, None], axis=1))
         return self.classes_[(uniform[:, None, :] > np.cumsum(p, axis=1)[:, :-1]).sum(axis=1)]
+
+    def _latent_mean(self, X: Any) -> Array:
+        """E f, (n,) or (n, C)."""
+        functions = self._process_.functions
+        return self._answer(
+            self._validated(X, reset=False),
+            lambda views: self._columns([function.latent_mean(views) for function in functions]),
+        )
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy over the labelled rows."""

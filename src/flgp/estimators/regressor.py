@@ -57,8 +57,9 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         "auto" means None for other likelihoods than the Gaussian and for rows that are too many to hold or on
         a cluster. With other likelihoods than the Gaussian "local" uses Laplace's method. Kernel and starting
         values are searched on at most 2,000 labels.
-    n_residual_neighbors : int
-        k, labelled points that each one conditions on; predictions use twice as many.
+    n_residual_neighbors : int or "auto"
+        k, labelled points that each one conditions on; predictions use twice as many. "auto": 60 up to 2,000
+        labels, otherwise 30.
     residual_kernel : str
         Smoothness of u: "squared_exponential", "matern12", "matern32", "matern52", "rational_quadratic" (all
         scales at once), or "auto": one of the last four, by evidence.

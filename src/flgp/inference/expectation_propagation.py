@@ -11,7 +11,7 @@ from .._typing import Array
 from ..likelihoods import AnyLikelihood, Categorical, Likelihood, Observations
 from ..terms.local.euclidean import LocalModel
 from ._sites import Marginals, SiteSolver, make_solver
-from .posterior import Evaluation
+from .posterior import Evaluation, LeftOut
 
 _PARALLEL_SWEEPS, _SEQUENTIAL_SWEEPS = 100, 60
 _TOLERANCE, _ROUGH_TOLERANCE = 1e-6, 3e-3
@@ -20,7 +20,7 @@ _MEMORY = 6
 _SMALLEST_CAVITY = 1e-8
 
 
-class _AndersonMixer:
+class AndersonMixer:
     """Anderson acceleration of a fixed-point iteration.
 
     Labels that lie close together would all correct the same error at once, so that the plain parallel
@@ -96,7 +96,7 @@ class ExpectationPropagation:
             sites = self._sequential(solver, likelihood, sites, tolerance)
         tau, nu = sites
         marginals = solver.marginals(tau, nu)
-        mean, variance = _cavities(marginals, tau, nu)
+        mean, variance = cavities(marginals, tau, nu)
         tilted = likelihood.tilted(self.obs, self.offset + mean, variance)
 
         scaled = 1.0 + tau * variance
@@ -110,19 +110,19 @@ class ExpectationPropagation:
         gradient, posterior = solver.finish(marginals, tau, nu)
         by_parameter = np.array([np.sum(part) for part in own])
         # A cavity is the posterior without that label, so its normaliser is a left-out prediction.
-        left_out = tilted.log_normalizer
+        left_out = LeftOut(tilted.log_normalizer, self.offset + mean, variance)
         return Evaluation(log_evidence, gradient, by_parameter, posterior, sites, left_out)
 
     def _parallel(
         self, solver: SiteSolver, likelihood: Likelihood, sites: Array, tolerance: float
     ) -> tuple[Array, bool]:
         """Sites after accelerated sweeps, and whether they settled; the best seen if they did not."""
-        mixer = _AndersonMixer()
+        mixer = AndersonMixer()
         best, smallest = sites, np.inf
         for _ in range(_PARALLEL_SWEEPS):
             marginals = solver.marginals(*sites)
             gap = self._targets(marginals, likelihood, sites, self.obs, self.offset) - sites
-            whiten = partial(_in_standard_deviations, marginals)
+            whiten = partial(in_standard_deviations, marginals)
             unit_gap = whiten(gap)
             change = float(np.abs(unit_gap).max())
             if change < tolerance:
@@ -149,7 +149,7 @@ class ExpectationPropagation:
                 offset = self.offset if np.ndim(self.offset) == 0 else np.asarray(self.offset)[i : i + 1]
                 new = self._targets(marginal, likelihood, old, self.obs.take(np.array([i])), offset)
                 (step, shift), variance = (new - old)[:, 0], float(marginal.variance[0])
-                change = max(change, float(np.abs(_in_standard_deviations(marginal, new - old)).max()))
+                change = max(change, float(np.abs(in_standard_deviations(marginal, new - old)).max()))
                 # Sherman and Morrison: the covariance falls along one direction, and the mean moves there.
                 scale = 1.0 / (1.0 + step * variance)
                 mean = mean + along * (scale * (shift - step * float(marginal.mean[0])))
@@ -168,14 +168,14 @@ class ExpectationPropagation:
         offset: float | Array,
     ) -> Array:
         """The sites (2, m) after moment matching, each with the other sites unchanged."""
-        mean, variance = _cavities(marginals, *sites)
+        mean, variance = cavities(marginals, *sites)
         tilted = likelihood.tilted(obs, offset + mean, variance)
         curvature = np.maximum(tilted.curvature, 0.0)
         shrink = np.maximum(1.0 - variance * curvature, 1e-10)
         return np.array([curvature, tilted.gradient + mean * curvature]) / shrink
 
 
-def _in_standard_deviations(marginals: Marginals, change: Array) -> Array:
+def in_standard_deviations(marginals: Marginals, change: Array) -> Array:
     """Changes (..., 2, m) of the sites as what they do to each marginal, so that flat sites do not count."""
     step, shift = change[..., 0, :], change[..., 1, :]
     units = np.empty_like(change)
@@ -184,7 +184,7 @@ def _in_standard_deviations(marginals: Marginals, change: Array) -> Array:
     return units
 
 
-def _cavities(marginals: Marginals, tau: Array, nu: Array) -> tuple[Array, Array]:
+def cavities(marginals: Marginals, tau: Array, nu: Array) -> tuple[Array, Array]:
     """Mean and variance (m,) of each latent value without its own site."""
     precision = 1.0 / marginals.variance
     variance = 1.0 / np.maximum(precision - tau, _SMALLEST_CAVITY * precision)

@@ -5,8 +5,8 @@ makes the weights Gaussian (Polson, Scott & Windle 2013). With κ = a - b/2 and 
 
     ω_i | v ~ PG(b_i, ψ_i),    v | ω ~ N(H⁻¹ Aᵀ(κ - ω c), H⁻¹),    H = I + Aᵀ diag(ω) A.
 
-Nothing is tuned and nothing is rejected; a sweep costs one q×q Cholesky factor. The softmax has this form
-in one class at a time, the others given.
+Nothing is tuned and nothing is rejected; a sweep costs one q×q Cholesky factor. The multinomial probit has
+an augmentation of its own: the noisy utilities of which the label names the largest.
 """
 
 from __future__ import annotations
@@ -16,11 +16,15 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dtrtrs
+from scipy.special import log_ndtr, ndtri_exp
 
 from .._typing import Array
 from ..likelihoods import Bernoulli, Binomial, Categorical, Likelihood, NegativeBinomial, Observations
 from .polya_gamma import polyagamma_package, sample_polya_gamma
 from .sampler import Sampler, State, Target
+
+# Rounds of the utilities, given f: each costs nothing beside the weights.
+_UTILITY_SWEEPS = 5
 
 
 class Augmentation(NamedTuple):
@@ -62,8 +66,8 @@ def augment(likelihood: Likelihood | Categorical, obs: Observations) -> Augmenta
         shape, kappa, shift = trials, obs.y - trials / 2, np.zeros_like(obs.y)
     else:
         raise ValueError(
-            f"{likelihood!r} has no Pólya-Gamma form: the logit Bernoulli, the binomial, the negative "
-            "binomial and the softmax have one. Use `slice_sampler` for this one."
+            f"{likelihood!r} has no Pólya-Gamma form: the logit Bernoulli, the binomial and the negative "
+            "binomial have one. Use `slice_sampler` for this one."
         )
     return Augmentation(obs.weight * shape, obs.weight * kappa, shift)
 
@@ -95,10 +99,10 @@ def gibbs_sampler(
         `init(rng)` starts at a draw of the prior; `step(rng, state)` is one sweep and returns a
         `GibbsInfo`.
     """
-    polyagamma_package()  # a missing package is reported before any work is done
     target = Target(np.asfortranarray(design, dtype=float), obs, likelihood, offset)
     if isinstance(likelihood, Categorical):
-        return _softmax_sampler(target, likelihood.n_classes)
+        return _probit_sampler(target, likelihood.n_classes)
+    polyagamma_package()  # a missing package is reported before any work is done
     shape, kappa, shift = augment(likelihood, obs)
     constant = np.broadcast_to(offset + shift, shape.shape)
 
@@ -110,27 +114,43 @@ def gibbs_sampler(
     return Sampler(target.draw_start, step)
 
 
-def _softmax_sampler(target: Target, n_classes: int) -> Sampler:
-    """Class by class: given the others, P(y = c) is logistic in ψ_c = f_c - log Σ_{k≠c} exp f_k."""
+def _probit_sampler(target: Target, n_classes: int) -> Sampler:
+    """Albert and Chib: the utilities u = f + ε given which of them is the largest, then the weights given u.
+
+    The precision of the weights, I + AᵀA, is the same in every sweep. Rows need unit weights.
+    """
     obs, design = target.obs, target.design
+    if np.any(obs.weight != 1.0):
+        raise ValueError("The sampler of the multinomial probit counts every label once: leave weights out.")
     offset = np.broadcast_to(target.offset, (len(design), n_classes))
-    kappa = obs.weight[:, None] * ((obs.y[:, None] == np.arange(n_classes)) - 0.5)
+    rows, y = np.arange(len(design)), obs.y.astype(int)
+    root = np.linalg.cholesky(np.eye(design.shape[1]) + design.T @ design)
 
     def step(rng: np.random.Generator, state: State) -> tuple[State, GibbsInfo]:
-        weights, latent = state.weights.copy(), state.latent.copy()
-        omega = np.empty_like(latent)
-        for c in range(n_classes):
-            others = _log_sum_exp(np.delete(latent, c, axis=1))
-            omega[:, c] = sample_polya_gamma(obs.weight, latent[:, c] - others, rng)
-            linear = kappa[:, c] - omega[:, c] * (offset[:, c] - others)
-            weights[:, c] = _draw_weights(design, omega[:, c], linear, rng)
-            latent[:, c] = design @ weights[:, c] + offset[:, c]
-        # The data do not see the sum over the classes: its posterior is its prior, independent of the rest.
-        weights -= weights.mean(axis=1, keepdims=True)
-        weights += rng.standard_normal((len(weights), 1)) / np.sqrt(n_classes)
-        return target.state(weights), GibbsInfo(omega)
+        f, u = state.latent, state.latent.copy()
+        u[rows, y] = -np.inf
+        # The others first, below the labelled one's last value, which is what the weights' draw left of it.
+        top = np.maximum(f[rows, y], f.max(axis=1)) + np.abs(rng.standard_normal(len(f)))
+        for _ in range(_UTILITY_SWEEPS):
+            u = f + truncated_normal(-np.inf, top[:, None] - f, rng)
+            u[rows, y] = -np.inf
+            low = u.max(axis=1)
+            top = f[rows, y] + truncated_normal(low - f[rows, y], np.inf, rng)
+        u[rows, y] = top
+        mean = dtrtrs(root, design.T @ (u - offset), lower=1)[0]
+        noise = rng.standard_normal(mean.shape)
+        return target.state(dtrtrs(root, mean + noise, lower=1, trans=1)[0]), GibbsInfo(np.ones_like(u))
 
     return Sampler(target.draw_start, step)
+
+
+def truncated_normal(low: Array | float, high: Array | float, rng: np.random.Generator) -> Array:
+    """Draws of N(0, 1) between bounds, of which one is infinite."""
+    low, high = np.broadcast_arrays(low, high)
+    sign = np.where(np.isfinite(low), -1.0, 1.0)  # by symmetry, always from below
+    bound = np.where(sign > 0, high, -low)
+    log_share = log_ndtr(bound) + np.log1p(-rng.random(bound.shape))
+    return sign * ndtri_exp(log_share)
 
 
 def _draw_weights(design: Array, tau: Array, nu: Array, rng: np.random.Generator) -> Array:
@@ -144,8 +164,3 @@ def _draw_weights(design: Array, tau: Array, nu: Array, rng: np.random.Generator
         raise np.linalg.LinAlgError("The precision of the weights is not finite: check the design and y.")
     whitened = dtrtrs(root, design.T @ nu, lower=1)[0] + rng.standard_normal(len(root))
     return dtrtrs(root, whitened, lower=1, trans=1)[0]
-
-
-def _log_sum_exp(x: Array) -> Array:
-    top = x.max(axis=1)
-    return top + np.log(np.exp(x - top[:, None]).sum(axis=1))

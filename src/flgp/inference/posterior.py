@@ -21,6 +21,15 @@ class WeightPosterior:
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """What all other labels say about each labelled row."""
+
+    log_density: Array  # (m,) log p(y_i | all other labels)
+    mean: Array  # (m,) or (m, C) of f
+    variance: Array  # of the same shape
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """One evidence evaluation: its value, its derivatives, and the posterior behind it.
 
@@ -30,9 +39,9 @@ class Evaluation:
     log_evidence: float
     gradient_log_d: Array  # (M,) ∂ log Z / ∂ log d_i
     gradient_parameters: Array  # (k,) in the logarithms of the likelihood's parameters
-    posterior: Any  # WeightPosterior, or the softmax's own
+    posterior: Any  # WeightPosterior, or one for each of the coupled classes
     state: Array | None = None
-    log_left_out: Array | None = None  # (m,) log p(y_i | all other labels), where it is known
+    left_out: LeftOut | None = None  # where it is known
     gradient_local: Array = field(default_factory=lambda: np.empty(0))  # in the logarithms of a local term's
 
 

@@ -33,6 +33,8 @@ _SECTIONS = {
     "process": "_process_",
     "roles of columns": "_roles_",
     "covariates": "_linear_",
+    "kind of local term": "_local_kind_",
+    "scales of the local term": "_local_scale_",
     "levels": "_group_levels_",
     "known values": "_known_",
     "intrinsic dimension": "_dimension_",

@@ -20,8 +20,6 @@ from .search import Optimum
 _BLOCK_VALUES = 2_000_000
 # Quantiles of the draws that stand for the marginal of f where an integral over it is repeated often.
 N_QUANTILES = 50
-# Joint draws of all classes that a softmax is averaged over.
-N_JOINT = 512
 
 
 @stored("draws of f")
@@ -148,7 +146,7 @@ class ChainSettings:
 def sample_function(
     evidence: Evidence, at: Optimum, settings: ChainSettings, seed: int
 ) -> tuple[Chains, Array]:
-    """Chains at given hyperparameters, and their draws of the feature weights β, (S, M) or (S, C, M)."""
+    """Chains at given hyperparameters, and their draws of the feature weights β, (S, M)."""
     inference, d = evidence.inference, evidence.variances(at.values)
     # Only the exact Gaussian inference is without features, and nobody samples that.
     design = Design.of(inference.features, d)  # type: ignore[attr-defined]
@@ -161,7 +159,7 @@ def sample_function(
         n_draws=settings.n_draws,
         n_warmup=settings.n_warmup,
     )
-    w = chains.merged if chains.merged.ndim == 2 else chains.merged.transpose(0, 2, 1)
+    w = chains.merged
     if design.basis is not None:
         # Directions that no label sees keep their prior.
         free = np.random.default_rng([seed, 1]).standard_normal((*w.shape[:-1], len(d)))
@@ -177,9 +175,3 @@ def mixed_draws(parts: Sequence[Array], weights: Array, seed: int) -> Array:
     rng = np.random.default_rng([seed, 2])
     component, index = mixture_draws([len(part) for part in parts], weights, count, rng)
     return np.stack([parts[k][i] for k, i in zip(component, index, strict=True)])
-
-
-def thinned(draws: Array) -> Array:
-    """At most `N_JOINT` of the draws, evenly spaced and an even number."""
-    count = min(len(draws), N_JOINT) // 2 * 2
-    return draws[np.linspace(0, len(draws) - 1, count).astype(int)]

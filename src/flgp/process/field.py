@@ -45,7 +45,7 @@ class WeightField:
         """Field of weights β with prior variances d, the last of them the constant's if it is learned."""
         M = terms.n_features
         factor = posterior.factor
-        own = factor[M] if constant.learned else np.zeros(factor.shape[1])
+        own = np.ascontiguousarray(factor[M]) if constant.learned else np.zeros(factor.shape[1])
         parts = []
         for term, span in zip(terms.parts, terms.spans(), strict=True):
             U = np.ascontiguousarray(term.at_nodes(factor[span]))  # never a view of all weights

@@ -9,14 +9,14 @@ from .._threads import blas_for, thread_map
 from .._typing import Array
 from ..geometry.bandwidth import search_basis
 from ..geometry.base import Eigenbasis, FittedGeometry
+from ..inference.coupled import CoupledEP
 from ..inference.expectation_propagation import ExpectationPropagation
 from ..inference.gaussian import GaussianInference
 from ..inference.laplace import LaplaceInference
-from ..inference.softmax import SoftmaxLaplace
 from ..likelihoods import Bernoulli, Categorical, Gaussian
 from ..terms import Inputs, Terms
 from .evidence import Evidence, HyperSpace, Inference, Target
-from .pooled import pooled_optimum, sized_functions
+from .pooled import pooled_optimum, representative, shared_optimum
 from .search import Optimum, maximize, optimum_at, starting_points
 
 # m·M² from which latent functions are learned side by side.
@@ -31,7 +31,6 @@ class Settings:
     terms_on: Callable[[Eigenbasis, Inputs], Terms]  # the terms, for a basis and labelled rows
     fixed: Mapping[str, float] = field(default_factory=dict)  # hyperparameters that are given
     inference: str = "auto"
-    pooled: bool = False  # whether all targets, "is it class c?", share their hyperparameters
 
 
 @dataclass(frozen=True)
@@ -55,11 +54,11 @@ class LearnedModel:
     basis: Eigenbasis
     functions: list[LearnedFunction]
     bandwidth_trace: list[tuple[float, float]] = field(default_factory=list)  # (ε, log posterior) as tried
-    pooled: Optimum | None = None  # what the functions share, where they do
+    pooled: Optimum | None = None  # of one-hot labels, where coupled classes are compared roughly
 
     @property
     def log_posterior(self) -> float:
-        """Of what they share, or the sum over the functions."""
+        """Of one-hot labels where only these were looked at, otherwise the sum over the functions."""
         if self.pooled is not None:
             return self.pooled.log_posterior
         return sum(function.best.log_posterior for function in self.functions)
@@ -101,8 +100,8 @@ def learn_on(
     """
     terms = settings.terms_on(basis, labels)
     features = terms.features(labels)
-    if settings.pooled:
-        return _learn_pooled(basis, terms, features, targets, settings, rough)
+    if isinstance(targets[0].likelihood, Categorical):
+        return _learn_coupled(basis, terms, features, targets[0], settings, rough)
     warm: Sequence[LearnedFunction | None] = [None] * len(targets) if beside is None else beside.functions
 
     def learn_one(item: tuple[Target, LearnedFunction | None]) -> LearnedFunction:
@@ -115,23 +114,25 @@ def learn_on(
     return LearnedModel(terms, basis, functions)
 
 
-def _learn_pooled(
-    basis: Eigenbasis,
-    terms: Terms,
-    features: Array,
-    targets: Sequence[Target],
-    settings: Settings,
-    rough: bool,
+def _learn_coupled(
+    basis: Eigenbasis, terms: Terms, features: Array, target: Target, settings: Settings, rough: bool
 ) -> LearnedModel:
-    """Classes that share their hyperparameters; `rough`: only these, which is enough to compare bases."""
+    """Classes that exclude each other; `rough`: by one-hot labels, which is enough to compare bases."""
     with blas_for(max(features.shape)):
-        shared = pooled_optimum(targets, features, terms, settings.fixed, rough)
         if rough:
-            return LearnedModel(terms, basis, [], pooled=shared)
-        evidences = [evidence_of(target, features, terms, settings) for target in targets]
-        found = sized_functions(evidences, shared)
-    functions = [LearnedFunction(e, best) for e, best in zip(evidences, found, strict=True)]
-    return LearnedModel(terms, basis, functions, pooled=shared)
+            return LearnedModel(
+                terms, basis, [], pooled=pooled_optimum(target, features, terms, settings.fixed, rough)
+            )
+        whole = evidence_of(target, features, terms, settings)
+        known = target.known
+        if known is not None or not whole.space.free:
+            theta = whole.space.theta(known.values if known is not None else {})
+            return LearnedModel(terms, basis, [LearnedFunction(whole, optimum_at(whole, theta, None))])
+        part, rows = representative(target)
+        pooled = pooled_optimum(part, features[rows], terms, settings.fixed)
+        learner = whole if part is target else evidence_of(part, features[rows], terms, settings)
+        best = shared_optimum(whole, learner, pooled)
+    return LearnedModel(terms, basis, [LearnedFunction(whole, best)])
 
 
 def learn_function(
@@ -165,7 +166,7 @@ def make_inference(name: str, features: Array, target: Target) -> Inference:
     """The approximation by name; "auto": exact for Gaussian, EP for Bernoulli, Laplace for the rest."""
     likelihood = target.likelihood
     if isinstance(likelihood, Categorical):
-        return SoftmaxLaplace(features, target.obs, likelihood.n_classes)
+        return CoupledEP(features, target.obs, likelihood.n_classes)
     offset = target.constant.mean
     if isinstance(likelihood, Gaussian):
         return GaussianInference(features, target.obs, offset)

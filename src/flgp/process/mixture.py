@@ -52,14 +52,17 @@ class Component:
         assert not isinstance(self.likelihood, Categorical)
         return self.likelihood if size is None else self.likelihood.of_size(size)
 
-    def predictive_mean(self, views: Sequence[View], size: Array | None = None) -> Array:
-        """E y (b,); `size` (b,) are the exposures or trials of the rows."""
+    def predictive_mean(
+        self, views: Sequence[View], size: Array | None = None, sharpness: float = 1.0
+    ) -> Array:
+        """E y (b,); `size` (b,) are the exposures or trials of the rows; E f counts `sharpness` times."""
         view = views[self.layer]
         if isinstance(self.likelihood, Gaussian):  # there E y = E f, and no variance is needed
             return self.field.means(view)
         if isinstance(self.field, DrawsField):
             return self.field.average(self._mean_of, view, size)
-        return self.given(size).predictive_mean(*self.latent_moments(views))
+        mean, variance = self.latent_moments(views)
+        return self.given(size).predictive_mean(sharpness * mean, variance)
 
     def predictive_moments(self, views: Sequence[View], size: Array | None = None) -> tuple[Array, Array]:
         """E y and Var y, (b,) each."""
@@ -142,9 +145,11 @@ class LatentFunction:
         nodes = [(part.weight, *part.latent_spread(views)) for part in self.components]
         return np.stack([mixture_quantile(nodes, level) for level in levels], axis=1)
 
-    def predictive_mean(self, views: Sequence[View], size: Array | None = None) -> Array:
+    def predictive_mean(
+        self, views: Sequence[View], size: Array | None = None, sharpness: float = 1.0
+    ) -> Array:
         """E y (b,)."""
-        return self._mean_of(lambda part: part.predictive_mean(views, size))
+        return self._mean_of(lambda part: part.predictive_mean(views, size, sharpness))
 
     def predictive_moments(self, views: Sequence[View], size: Array | None = None) -> tuple[Array, Array]:
         """E y and Var y, (b,) each."""

@@ -1,54 +1,61 @@
 """Many classes, few labels: hyperparameters that all classes share.
 
 One class against the rest learns little about the kernel: most of its labels say "no", and a base rate
-explains nearly all of them. So the shape of the prior (the diffusion time, and how the terms share the
-variance) comes from the pooled evidence of one-hot labels. Its size, which least squares cannot know, is the
-one that predicts left-out labels best.
+explains nearly all of them. Classes that exclude each other have one evidence, to which all labels
+contribute. It is maximised from where the pooled evidence of one-hot labels, which is in closed form, is
+largest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
-from scipy.special import log_softmax
 
-from .._typing import Array
+from .._typing import Array, IntArray
 from ..inference.one_hot import OneHotInference
-from ..likelihoods import Gaussian, Observations
-from ..priors import HalfNormal
-from ..terms import TIME, Constant, Terms
+from ..likelihoods import Categorical, Gaussian, Observations
+from ..terms import TIME, Constant, Term, Terms
+from ..terms.local.features import LocalFeatures
 from .evidence import Evidence, HyperSpace, Target
-from .search import Optimum, maximize, optimum_at, starting_points
+from .search import Optimum, climb, maximize, optimum_at, starting_points
 
-# Standard deviations of the latent functions that are compared, smallest first.
-_SIZES = np.geomspace(0.5, 32.0, 13)
-# Every so many of them are looked at first.
-_COARSE = 3
+# Hyperparameters that all classes share are learned from at most so many labels and classes.
+_MOST_LABELS, _MOST_CLASSES = 400, 30
+# The standard deviation of f, in units of the likelihood's noise, where the search starts.
+_START = 5.0
+# The share of its part that a term gets of which the pooled evidence knows nothing.
+_UNKNOWN = 0.3
 
 
 def pooled_optimum(
-    targets: Sequence[Target], features: Array, terms: Terms, fixed: Mapping[str, float], rough: bool = False
+    target: Target, features: Array, terms: Terms, fixed: Mapping[str, float], rough: bool = False
 ) -> Optimum:
-    """The best hyperparameters for one-hot labels, over all classes.
+    """The best hyperparameters for one-hot labels, over all classes, without a local term.
+
+    Least squares takes labels for noisy numbers, and a local term for some of that noise.
 
     Parameters
     ----------
-    targets : sequence of Target
-        "Is it class c?" for every class, of the same rows.
+    target : Target
+        Coupled classes.
     features : array of shape (m, M)
     terms : Terms
     fixed : mapping
-        Hyperparameters that are given; a given amplitude is on the scale of log odds, not of these labels.
+        Hyperparameters that are given; a given amplitude is on the scale of f, not of these labels.
     rough : bool
         Good enough to compare bases.
     """
-    labels = np.column_stack([target.obs.y for target in targets])
-    weight = targets[0].obs.weight
-    centred = labels - np.average(labels, axis=0, weights=weight)
-    obs = Observations.of(centred.ravel(), weight=np.repeat(weight, labels.shape[1]))
+    centred = one_hot_labels(target)
+    weight = target.obs.weight
+    smooth = [i for i, term in enumerate(terms.parts) if not isinstance(term, LocalFeatures)] or [0]
+    spans = terms.spans()
+    features = np.concatenate([features[:, spans[i]] for i in smooth], axis=1)
+    terms = Terms(tuple(terms.parts[i] for i in smooth))
+    obs = Observations.of(centred.ravel(), weight=np.repeat(weight, centred.shape[1]))
     constant = Constant(0.0, Gaussian().latent_scale(obs) ** 2)
-    pooled = Target(targets[0].rows, obs, Gaussian(), constant)
+    pooled = Target(target.rows, obs, Gaussian(), constant)
     inference = OneHotInference(pooled.with_constant(features), centred, weight)
     given = {name: value for name, value in fixed.items() if name == TIME}
     evidence = Evidence(inference, terms, pooled, HyperSpace.of(pooled, terms, given))
@@ -56,49 +63,66 @@ def pooled_optimum(
     return maximize(evidence, starts, alternatives, rough)
 
 
-def sized_functions(evidences: Sequence[Evidence], shared: Optimum) -> list[Optimum]:
-    """Every class at the shared hyperparameters, all variances times the factor that predicts best.
+def one_hot_labels(target: Target) -> Array:
+    """Columns (m, C) of zeros and ones, less their means."""
+    likelihood, obs = target.likelihood, target.obs
+    assert isinstance(likelihood, Categorical)
+    labels = np.eye(likelihood.n_classes)[obs.y.astype(int)]
+    return labels - np.average(labels, axis=0, weights=obs.weight)
 
-    `evidences` are those of the binary problems "is it class c?".
+
+def shared_optimum(whole: Evidence, part: Evidence, start: Optimum) -> Optimum:
+    """The hyperparameters of coupled classes, learned on a part of the labels; and what all labels say there.
+
+    `start` is the pooled optimum. Its shape is tried as it is, and with terms that share the variance
+    evenly: least squares can give a term up too early. The diffusion time stays where it was there:
+    expectation propagation is content with times that are too long where points are many (over the zoo
+    both are equal, on MNIST errors rise from 8.4 to 8.7 %).
     """
-    first = evidences[0]
-    space, target = first.space, first.target
-    total = sum(
-        term.gap_variance(first.terms.variances(shared.values)[span])
-        for term, span in zip(first.terms.parts, first.terms.spans(), strict=True)
-    )
-    prior = HalfNormal(3.0 * target.likelihood.latent_scale(target.obs))
-    seen: dict[int, tuple[float, list[Optimum]]] = {}
-
-    def look(k: int) -> None:
-        if k in seen or not 0 <= k < len(_SIZES):
-            return
-        factor = _SIZES[k] ** 2 / total
-        values = {name: v if name == TIME else v * factor for name, v in shared.values.items()}
-        theta = space.inside(values)
-        points = [optimum_at(evidence, theta, None) for evidence in evidences]
-        seen[k] = left_out_score(points, evidences) + prior(2.0 * float(np.log(_SIZES[k])))[0], points
-
-    # A coarse grid first, each size starting from the previous sites; then the neighbours of the best.
-    for k in range(0, len(_SIZES), _COARSE):
-        look(k)
-    best, last = max(seen, key=lambda k: seen[k][0]), -1
-    while best != last:
-        last = best
-        look(best - 1)
-        look(best + 1)
-        best = max(seen, key=lambda k: seen[k][0])
-    points = seen[best][1]
-    for point in points:
-        point.report.message = "shared by all classes"
-    return points
+    space, terms = part.space, part.terms
+    ones = {name: start.values.get(name, 1.0) if name == TIME else 1.0 for name in space.names}
+    # The variance of each term where its hyperparameters are 1, and where they are the pooled ones.
+    units = [float(term.gap_variance(d)) for term, d in _variances(terms, ones)]
+    found = [float(term.gap_variance(d)) for term, d in _variances(terms, {**ones, **start.values})]
+    known = [all(name in start.values for name in term.parameters) for term in terms.parts]
+    total = sum(value for value, own in zip(found, known, strict=True) if own)
+    starts = []
+    for even in (False, True):
+        values = dict(ones)
+        for term, unit, value, own in zip(terms.parts, units, found, known, strict=True):
+            share = value / total if own and not even else (1.0 if even else _UNKNOWN) / len(units)
+            size = _START**2 * share / unit
+            values |= {name: size for name in term.parameters if name != TIME}
+        starts.append(space.inside(values))
+    best = max(starts, key=lambda theta: part.log_posterior(theta, rough=True)[0])
+    bounds = space.log_bounds()
+    if TIME in space.free:
+        i = space.free.index(TIME)
+        bounds[i] = (best[i], best[i])
+    end = climb(part, best, bounds, rough=True) if space.free else None
+    optimum = optimum_at(whole, best if end is None else end.x, end)
+    optimum.report.message = "shared by all classes"
+    return optimum
 
 
-def left_out_score(points: Sequence[Optimum], evidences: Sequence[Evidence]) -> float:
-    """Σ_i log P(class of i | all other labels), where exactly one class is right."""
-    yes = np.column_stack([evidence.target.obs.y for evidence in evidences]) > 0.5
-    left_out = [point.evaluation.log_left_out for point in points]
-    log_p = np.column_stack([values for values in left_out if values is not None])  # of what was seen
-    log_other = np.log(-np.expm1(np.minimum(log_p, -1e-12)))
-    log_odds = np.where(yes, log_p - log_other, log_other - log_p)
-    return float(evidences[0].target.obs.weight @ log_softmax(log_odds, axis=1)[yes])
+def _variances(terms: Terms, values: Mapping[str, float]) -> list[tuple[Term, Array]]:
+    """Every term with the prior variances of its features."""
+    return [
+        (term, terms.variances(values)[span]) for term, span in zip(terms.parts, terms.spans(), strict=True)
+    ]
+
+
+def representative(target: Target) -> tuple[Target, IntArray]:
+    """Some of the labels, of some of the classes, and their positions: enough to learn what all share."""
+    likelihood, codes = target.likelihood, target.obs.y.astype(int)
+    assert isinstance(likelihood, Categorical)
+    counts = np.bincount(codes, minlength=likelihood.n_classes)
+    classes = np.sort(np.argsort(-counts, kind="stable")[:_MOST_CLASSES])
+    rows = np.flatnonzero(np.isin(codes, classes))
+    rows = rows[np.argsort(codes[rows], kind="stable")]  # every class keeps its share
+    rows = np.sort(rows[np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _MOST_LABELS)).astype(int))])
+    if len(rows) == len(codes):
+        return target, rows
+    kept, own = np.unique(codes[rows], return_inverse=True)
+    obs = replace(target.obs.take(rows), y=own.astype(float))
+    return replace(target, rows=target.rows[rows], obs=obs, likelihood=Categorical(len(kept))), rows

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._typing import Array
 from ..inference.chains import Chains
 from ..inference.local import JointLaplace, LocalInference
-from ..inference.posterior import WeightPosterior
 from ..likelihoods import Categorical, Gaussian
 from ..terms import Terms
-from .draws_field import ChainSettings, DrawsField, mixed_draws, sample_function, thinned
+from .draws_field import ChainSettings, DrawsField, mixed_draws, sample_function
 from .evidence import Evidence
 from .field import WeightField
 from .integration import IntegratedModel
@@ -21,7 +19,7 @@ from .kriging import JointPosterior
 from .learning import LearnedModel
 from .local_field import LocalField
 from .mixture import Component, Field, LatentFunction
-from .process import JointDraws, Process
+from .process import Process
 from .search import Optimum
 
 # A prediction solves one system where the evidence solves m of them sixty times, so it can afford more.
@@ -55,7 +53,7 @@ def make_process(
     """
     functions = model.functions
     if isinstance(functions[0].target.likelihood, Categorical):
-        return _coupled(model, _points(model, 0, integrated), chains, seed)
+        return _coupled(model, _points(model, 0, integrated)), []
     if chains is not None and not all(isinstance(f.target.likelihood, Gaussian) for f in functions):
         # A bandwidth that was searched stays at its best value.
         pairs = [
@@ -142,35 +140,15 @@ def _sampled(
     return LatentFunction((_component(evidence, best, field),)), chains[0] if len(chains) == 1 else chains
 
 
-def _coupled(
-    model: LearnedModel, points: Sequence[_Weighted], chains: ChainSettings | None, seed: int
-) -> tuple[Process, list[Chains | list[Chains]]]:
-    """Coupled classes: a function for each class, and joint draws of all."""
+def _coupled(model: LearnedModel, points: Sequence[_Weighted]) -> Process:
+    """Coupled classes: a function for each class, with the same hyperparameters."""
     terms, evidence = model.terms, model.functions[0].evidence
-    weights = np.array([point.weight for point in points])
-    best = _Weighted(1.0, points[int(weights.argmax())].at)
-    assert isinstance(best.at.likelihood, Categorical)
-    n_classes = best.at.likelihood.n_classes
-    constant = evidence.target.constant
-
-    def fields_of(posteriors: Sequence[WeightPosterior], d: Array) -> list[WeightField]:
-        return [WeightField.of(terms, posterior, d, constant) for posterior in posteriors]
-
-    if chains is None:
-        mixtures: list[list[Component]] = [[] for _ in range(n_classes)]
-        for point in points:
-            posterior, d = point.at.evaluation.posterior, evidence.variances(point.at.values)
-            for c, field in enumerate(fields_of(posterior.marginals, d)):
-                mixtures[c].append(_component(evidence, point, field))
-        draws = mixed_draws([point.at.evaluation.posterior.draws for point in points], weights, 0)
-        joint = JointDraws.of(terms, draws, evidence.variances(best.at.values))
-        functions = tuple(LatentFunction(tuple(parts)) for parts in mixtures)
-        return Process((terms,), functions, joint), []
-    runs = [sample_function(evidence, point.at, chains, seed + 1000 * i) for i, point in enumerate(points)]
-    draws = mixed_draws([draws for _, draws in runs], weights, seed)
-    d = evidence.variances(best.at.values)
-    fields = [DrawsField.of(terms, draws[:, c], d, constant) for c in range(n_classes)]
-    joint = JointDraws.of(terms, thinned(draws), d)
-    functions = tuple(LatentFunction((_component(evidence, best, field),)) for field in fields)
-    every = [run for run, _ in runs]
-    return Process((terms,), functions, joint), [every[0] if len(every) == 1 else every]
+    likelihood = evidence.target.likelihood
+    assert isinstance(likelihood, Categorical)
+    mixtures: list[list[Component]] = [[] for _ in range(likelihood.n_classes)]
+    for point in points:
+        d = evidence.variances(point.at.values)
+        for mixture, posterior in zip(mixtures, point.at.evaluation.posterior, strict=True):
+            field = WeightField.of(terms, posterior, d, evidence.target.constant)
+            mixture.append(_component(evidence, point, field))
+    return Process((terms,), tuple(LatentFunction(tuple(parts)) for parts in mixtures), likelihood)

@@ -6,58 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import softmax
 
 from .._stored import stored
 from .._typing import Array
+from ..likelihoods import Categorical
 from ..terms import Inputs, Terms
 from ..terms.base import View
 from .mixture import LatentFunction, in_any_order
-
-
-@stored("joint draws of coupled functions")
-@dataclass(frozen=True)
-class JointDraws:
-    """C latent functions with a joint posterior, as fixed draws at the nodes.
-
-    The predictive integral over C dimensions is the average over the draws, O(rCS) for each point.
-    """
-
-    at_nodes: tuple[Array, ...]  # of each term (s, C·S)
-    n_functions: int  # C
-    gap_variances: tuple[float, ...]
-    constants: Array | float = 0.0  # (C·S,)
-
-    @classmethod
-    def of(cls, terms: Terms, draws: Array, d: Array) -> JointDraws:
-        """From joint draws of the weights of C functions, (S, C, M), a learned constant's the last."""
-        S, C, M = draws.shape
-        flat = draws.transpose(2, 1, 0)  # (M, C, S)
-        pairs = list(zip(terms.parts, terms.spans(), strict=True))
-        values = tuple(term.at_nodes(flat[span].reshape(-1, C * S)) for term, span in pairs)
-        gaps = tuple(term.gap_variance(d[span]) for term, span in pairs)
-        return cls(values, C, gaps, flat[-1].ravel().copy() if terms.n_features < M else 0.0)
-
-    def draws(self, view: View) -> Array:
-        """Joint draws of f at the points, (b, C, S); gaps get prior noise.
-
-        The noise is the same for every row, so that a prediction does not depend on its batch.
-        """
-        flat = np.zeros((len(view), self.at_nodes[0].shape[1])) + self.constants
-        for at, values in zip(view.terms, self.at_nodes, strict=True):
-            flat += at.rows.combine(values)
-        f: Array = flat.reshape(len(view), self.n_functions, -1)
-        rng = np.random.default_rng(1)
-        for at, variance in zip(view.terms, self.gap_variances, strict=True):
-            if at.gap is not None:
-                half = rng.standard_normal((self.n_functions, f.shape[2] // 2))
-                noise = np.concatenate([half, -half], axis=1)
-                f = f + np.sqrt(at.gap * variance)[:, None, None] * noise
-        return f
-
-    def probabilities(self, view: View) -> Array:
-        """E softmax(f), (b, C)."""
-        return softmax(self.draws(view), axis=1).mean(axis=2)
 
 
 @stored("process")
@@ -67,22 +22,36 @@ class Process:
 
     layers: tuple[Terms, ...]
     functions: tuple[LatentFunction, ...]
-    coupled: JointDraws | None = None  # of the first layer, where the functions have one posterior
+    coupled: Categorical | None = None  # what the functions have in common, one for each class
 
     @property
     def names(self) -> tuple[str, ...]:
         """The terms of f by name, the constant first."""
-        local = ("local",) if self.has_local else ()
+        local = ("local",) if self._has_kriging else ()
         return ("constant", *(part.name for part in self.layers[0].parts), *local)
 
     @property
     def has_local(self) -> bool:
         """Whether any function has a local term, so that points need coordinates."""
+        return self._has_kriging or any(part.name == "local" for part in self.layers[0].parts)
+
+    @property
+    def _has_kriging(self) -> bool:
         return any(part.local is not None for function in self.functions for part in function.components)
 
     def at(self, inputs: Inputs) -> tuple[View, ...]:
         """The terms at some rows, for every layer."""
         return tuple(terms.view(inputs) for terms in self.layers)
+
+    def class_probabilities(self, views: Sequence[View], sharpness: float = 1.0) -> Array:
+        """P(class) (b, C) of coupled functions, whose means count `sharpness` times."""
+        assert self.coupled is not None
+        total = np.zeros((len(views[0]), self.coupled.n_classes))
+        for parts in zip(*(function.components for function in self.functions), strict=True):
+            moments = [part.latent_moments(views) for part in parts]
+            mean, variance = (np.stack(values, axis=1) for values in zip(*moments, strict=True))
+            total += parts[0].weight * self.coupled.probabilities(sharpness * mean, variance)
+        return total
 
     def draws(
         self, views: Sequence[View], n_draws: int, rng: np.random.Generator, prior: bool = False

@@ -64,11 +64,11 @@ def maximize(
                     groups[i, j] = evidence.log_posterior(inside[i * alternatives + j], rough=True)[0]
             inside = [inside[i * alternatives + j] for i, j in enumerate(groups.argmax(axis=1))]
             values = (groups.max(axis=1) + _TILT * np.arange(len(groups))).tolist()
-            ends = [_climb(evidence, inside[i], bounds, rough=True) for i in _peaks(values)]
+            ends = [climb(evidence, inside[i], bounds, rough=True) for i in _peaks(values)]
             ends.sort(key=lambda end: end.fun)
             inside, found = [end.x for end in ends], ends[0]
         if found is None or not rough:
-            found = _climb(evidence, inside[0], bounds, rough)
+            found = climb(evidence, inside[0], bounds, rough)
     best = optimum_at(evidence, found.x if found is not None else np.empty(0), found, rough)
     rivals = [other for other in inside[1:] if np.abs(other - best.theta).max() > _APART]
     return replace(best, rivals=rivals)
@@ -99,9 +99,9 @@ def _peaks(values: Sequence[float]) -> list[int]:
     return sorted(peaks.tolist(), key=lambda i: -values[i])[:_FOLLOWED] or [0]
 
 
-def _climb(
-    evidence: Evidence, start: Array, bounds: list[tuple[float, float]], rough: bool
-) -> OptimizeResult:
+def climb(evidence: Evidence, start: Array, bounds: list[tuple[float, float]], rough: bool) -> OptimizeResult:
+    """L-BFGS within the bounds of theta."""
+
     def objective(theta: Array) -> tuple[float, Array]:
         value, gradient = evidence.log_posterior(theta, rough)
         return -value, -gradient

@@ -34,6 +34,7 @@ class Linear:
     directions: Array | None = None  # (q, k), orthonormal columns; None: all
     at_nodes_of: Array | None = None  # (N, q) columns at the nodes of a graph, after some steps of its walk
     node_column: int = 0  # the column of X with the node's number, where there are such
+    relevance: Array | None = None  # (q,) relative prior standard deviations of the slopes; None: alike
     on_cloud: bool = False  # trusted near the point cloud only: off it the prior is back, as for the manifold
 
     name = "linear"
@@ -64,6 +65,10 @@ class Linear:
         scale = common_scale(summarize(table, np.arange(len(columns))))
         spread = np.sqrt(np.mean((walked.std(axis=0) * scale) ** 2))
         return cls(columns, walked.mean(axis=0), scale / (spread or 1.0), None, walked, node_column)
+
+    def with_relevance(self, relevance: Array | None) -> Linear:
+        """The same with slopes of different size, mean square 1 (see `process.relevance`); None: alike."""
+        return replace(self, relevance=relevance)
 
     def seen_by(self, labels: Inputs) -> Linear:
         """The same with features for the directions that these labels inform."""
@@ -127,7 +132,8 @@ class Linear:
         own: Array = X[:, self.columns]
         if self.at_nodes_of is not None:
             own = self.at_nodes_of[np.asarray(X[:, self.node_column], dtype=np.intp)]
-        return (own - self.center) * self.scale
+        x = (own - self.center) * self.scale
+        return x if self.relevance is None else x * self.relevance
 
 
 @dataclass(frozen=True)

@@ -38,13 +38,13 @@ def test_it_runs_at_a_tiny_size(name, capsys):
 def test_expectation_propagation_is_nearer_to_the_chains_than_laplace(rng):
     X = rng.standard_normal((90, 2)) + 6.0 * (y := rng.integers(0, 3, 90))[:, None]
     options = {"n_anchors": 30, "n_eigenpairs": 8}
-    scores, worst = compare(Problem("clusters", X, y, 30, options), draws=60, softmax=True)
+    scores, worst = compare(Problem("clusters", X, y, 30, options), draws=60, with_coupled=True)
     assert set(scores) == {f"{name}, one-vs-rest" for name in ("Gibbs", "EP", "Laplace")} | {
-        "Gibbs, softmax",
-        "Laplace, softmax",
+        "Gibbs, coupled",
+        "EP, coupled",
     }
     assert scores["EP, one-vs-rest"][0] < scores["Laplace, one-vs-rest"][0]
-    assert scores["Gibbs, one-vs-rest"][0] == scores["Gibbs, softmax"][0] == 0.0
+    assert scores["Gibbs, one-vs-rest"][0] == scores["Gibbs, coupled"][0] == 0.0
     assert worst > 0.9
 
 

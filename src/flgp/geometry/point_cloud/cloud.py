@@ -26,6 +26,8 @@ BANDWIDTH_GRID = np.geomspace(0.1, 10.0, 20)
 # Number of rows in the bandwidth search, up to twice as many if there are many anchors; the final graph uses
 # all rows.
 _SEARCH_ROWS, _SEARCH_ROWS_PER_ANCHOR = 65_536, 100
+# r, unless it is given.
+_NEIGHBORS = 3
 # Neighbours of rows on disk are kept up to this many pairs, about 200 MB.
 CACHED_PAIRS = 10_000_000
 
@@ -68,7 +70,7 @@ class PointCloud:
     """A manifold known only from points on it; see `FLGPRegressor` for the parameters."""
 
     n_anchors: int | str = "auto"
-    n_neighbors: int = 3
+    n_neighbors: int | str = "auto"
     anchors: str | Array = "kmeans"
     anchor_weights: str = "auto"
     n_anchor_sets: int | str = "auto"
@@ -95,12 +97,13 @@ class PointCloud:
             self.anchor_weights == "auto" and isinstance(given, str) and given in ("random", "all")
         )
         # The neighbours of rows in a file larger than memory may not fit in memory either.
-        keep = not is_streamed(rows) or n * int(self.n_neighbors) * n_sets <= CACHED_PAIRS
+        r = _NEIGHBORS if isinstance(self.n_neighbors, str) else int(self.n_neighbors)
+        keep = not is_streamed(rows) or n * r * n_sets <= CACHED_PAIRS
         with stage(f"neighbours among {sum(map(len, sets)):,} anchors"):
             graph = join_to_anchors(
                 row_blocks(rows),
                 sets,
-                int(self.n_neighbors),
+                r,
                 lae=self.base_kernel == "lae",
                 counts=not uniform,
                 keep=keep,

@@ -1,0 +1,110 @@
+"""Expectation propagation for classes that exclude each other: C latent functions with one likelihood."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from .._typing import Array
+from ..likelihoods import AnyLikelihood, Categorical, Observations
+from ..terms.local.euclidean import LocalModel
+from ._sites import Marginals, SiteSolver, make_solver
+from .expectation_propagation import AndersonMixer, cavities, in_standard_deviations
+from .posterior import Evaluation, LeftOut
+
+_SWEEPS = 80
+_TOLERANCE, _ROUGH_TOLERANCE = 1e-5, 3e-3
+
+
+class CoupledEP:
+    """Factorised EP for the multinomial probit.
+
+    The posterior is approximated by independent Gaussian functions, one for each class: every label has a
+    site for each of its C latents. Moments of a label's own factor are one-dimensional integrals (see
+    `Categorical`), so a sweep costs as much as one of C binary problems, whatever the number of classes is.
+    A weight w counts as w labels that share their site.
+
+    Parameters
+    ----------
+    features : array of shape (m, M)
+    obs : Observations
+        y holds the codes 0 … C-1.
+    n_classes : int
+    """
+
+    def __init__(self, features: Array, obs: Observations, n_classes: int) -> None:
+        self.features, self.obs, self.n_classes = features, obs, n_classes
+        self._weight = np.tile(obs.weight, n_classes)
+
+    def evaluate(
+        self,
+        d: Array,
+        likelihood: AnyLikelihood,
+        state: Array | None = None,
+        rough: bool = False,
+        local: LocalModel | None = None,
+    ) -> Evaluation:
+        """Evidence, derivatives and posteriors for prior variances d (M,), the same for every class.
+
+        `state` holds the site precisions and shifts (2, C·m) of an evaluation nearby.
+        """
+        assert isinstance(likelihood, Categorical)
+        solver = make_solver(self.features, d)
+        sites = np.zeros((2, self.n_classes * len(self.features))) if state is None else state
+        sites = self._settled(solver, likelihood, sites, _ROUGH_TOLERANCE if rough else _TOLERANCE)
+        marginals, each = self._marginals(solver, sites)
+        tau, nu = sites / self._weight
+        mean, variance = cavities(marginals, tau, nu)
+        tilted = likelihood.tilted(self.obs, *self._by_class(mean, variance))
+        scaled = 1.0 + tau * variance
+        exponent = nu**2 * variance + 2 * nu * mean - tau * mean**2
+        log_evidence = (
+            sum(-0.5 * part.log_det for part in each)
+            + 0.5 * float(sites[1] @ marginals.mean)
+            + float(self.obs.weight @ tilted.log_normalizer)
+            + float(self._weight @ (0.5 * np.log(scaled) - 0.5 * exponent / scaled))
+        )
+        gradient, posteriors = np.zeros(len(d)), []
+        for part, own_tau, own_nu in zip(each, *self._by_class(*sites), strict=True):
+            along, posterior = solver.finish(part, own_tau, own_nu)
+            gradient += along
+            posteriors.append(posterior)
+        left_out = LeftOut(tilted.log_normalizer, *(values.T for values in self._by_class(mean, variance)))
+        return Evaluation(log_evidence, gradient, np.empty(0), tuple(posteriors), sites, left_out)
+
+    def _settled(self, solver: SiteSolver, likelihood: Categorical, sites: Array, tolerance: float) -> Array:
+        """Sites after accelerated sweeps; the best seen if they do not settle."""
+        mixer = AndersonMixer()
+        best, smallest = sites, np.inf
+        for _ in range(_SWEEPS):
+            marginals, _ = self._marginals(solver, sites)
+            gap = self._targets(marginals, likelihood, sites) - sites
+            whiten = partial(in_standard_deviations, marginals)
+            unit_gap = whiten(gap)
+            change = float(np.abs(unit_gap).max())
+            if change < smallest:
+                best, smallest = sites, change
+            if change < tolerance:
+                break
+            sites = mixer(sites, gap, unit_gap, whiten)
+            np.maximum(sites[0], 0.0, out=sites[0])
+        return best
+
+    def _targets(self, marginals: Marginals, likelihood: Categorical, sites: Array) -> Array:
+        """The sites (2, C·m) after moment matching, each with the other sites unchanged."""
+        mean, variance = cavities(marginals, *(sites / self._weight))
+        tilted = likelihood.tilted(self.obs, *self._by_class(mean, variance))
+        curvature, gradient = tilted.curvature.ravel(), tilted.gradient.ravel()
+        shrink = np.maximum(1.0 - variance * curvature, 1e-10)
+        return self._weight * np.array([curvature, gradient + mean * curvature]) / shrink
+
+    def _marginals(self, solver: SiteSolver, sites: Array) -> tuple[Marginals, list[Marginals]]:
+        """Of all latents side by side (C·m,), and of each class."""
+        each = [solver.marginals(tau, nu) for tau, nu in zip(*self._by_class(*sites), strict=True)]
+        mean = np.concatenate([part.mean for part in each])
+        variance = np.concatenate([part.variance for part in each])
+        return Marginals(mean, variance, 0.0, None), each
+
+    def _by_class(self, *values: Array) -> list[Array]:
+        return [part.reshape(self.n_classes, -1) for part in values]

@@ -1,0 +1,98 @@
+"""The local term as features, for likelihoods that no closed form exists for and few labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+from scipy.spatial.distance import cdist
+
+from ..._linalg import safe_cholesky
+from ..._stored import stored
+from ..._typing import Array
+from ...geometry.base import MatrixRows
+from ...priors import HalfNormal, Prior
+from ..base import Inputs, TermView
+from .term import VARIANCE
+
+# Labelled points that the features are made from; more of them cost more than they add.
+_MOST_POINTS = 500
+# Added to the diagonal of the correlations, so that repeated points do no harm.
+_JITTER = 1e-8
+
+
+@stored("local term by features")
+@dataclass(frozen=True)
+class LocalFeatures:
+    """u ~ GP(0, a_u² exp(-|x - x'|²/2)), through its values at labelled points.
+
+    With R the correlations among the points and k(x) those with them, φ(x) = k(x) L⁻ᵀ, R = L Lᵀ: exact at
+    the points, and 1 - |φ(x)|² of the variance stays prior elsewhere.
+    """
+
+    points: Array  # (k, q)
+    inverse: Array  # (k, k) L⁻¹
+
+    name = "local"
+    parameters = (VARIANCE,)
+
+    @classmethod
+    def at_labels(cls, labels: Inputs) -> LocalFeatures:
+        """For labelled rows, whose coordinates have the length scale 1."""
+        assert labels.coordinates is not None
+        points = np.unique(labels.coordinates, axis=0)
+        if len(points) > _MOST_POINTS:
+            chosen = np.random.default_rng(0).permutation(len(points))[:_MOST_POINTS]
+            points = points[np.sort(chosen)]
+        R = np.exp(-0.5 * cdist(points, points, "sqeuclidean"))
+        R[np.diag_indices_from(R)] += _JITTER
+        inverse = linalg.solve_triangular(safe_cholesky(R), np.eye(len(R)), lower=True, check_finite=False)
+        return cls(points, np.ascontiguousarray(inverse))
+
+    @property
+    def n_features(self) -> int:
+        """One for each point."""
+        return len(self.points)
+
+    def features(self, at: Inputs) -> Array:
+        """φ (b, k)."""
+        return self._correlations(at) @ self.inverse.T
+
+    def view(self, at: Inputs) -> TermView:
+        """k(x), and the share of the variance that the points do not explain."""
+        k = self._correlations(at)
+        known = k @ self.inverse.T
+        gap = np.clip(1.0 - np.einsum("ij,ij->i", known, known), 0.0, 1.0)
+        return TermView(MatrixRows(k), gap)
+
+    def at_nodes(self, weights: Array) -> Array:
+        """L⁻ᵀ β."""
+        return self.inverse.T @ weights
+
+    def variances(self, values: Mapping[str, float]) -> Array:
+        """a_u² for each."""
+        return np.full(self.n_features, values[VARIANCE])
+
+    def gradient(self, values: Mapping[str, float], along: Array) -> dict[str, float]:
+        """In log a_u²."""
+        return {VARIANCE: float(along.sum())}
+
+    def gap_variance(self, d: Array) -> float:
+        """a_u²."""
+        return float(d[0]) if len(d) else 0.0
+
+    def bounds(self, scale: float) -> dict[str, tuple[float, float]]:
+        """From nothing to far more than the labels show."""
+        return {VARIANCE: (1e-8 * scale**2, 1e4 * scale**2)}
+
+    def priors(self, scale: float) -> dict[str, Prior]:
+        """As for the variance of the manifold's part."""
+        return {VARIANCE: HalfNormal(3.0 * scale)}
+
+    def _correlations(self, at: Inputs) -> Array:
+        assert at.coordinates is not None
+        with np.errstate(over="ignore"):  # infinitely far is a correlation of 0
+            squared = cdist(at.coordinates, self.points, "sqeuclidean")
+        return np.exp(-0.5 * squared)
