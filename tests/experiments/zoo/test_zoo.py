@@ -111,6 +111,7 @@ def test_the_process_declines_many_labels(rng):
         CLASSIFIERS["GP"](problem)
 
 
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("method", ["GP", "flgp told sizes", "Poisson-MBO told sizes"])
 def test_classifiers_with_a_line_of_their_own(method, rng):
     if not installed(method):

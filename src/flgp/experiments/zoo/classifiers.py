@@ -72,18 +72,23 @@ def k_nearest(problem: Problem) -> Any:
     return GridSearchCV(KNeighborsClassifier(), grid, cv=folds)
 
 
-def scaled_rbf(columns: int) -> Any:
+def scaled_rbf(columns: int, shortest: float = 1e-2, longest: float = 1e4) -> Any:
     """An amplitude and a squared exponential, with a length scale per column for up to 30 columns."""
     scale = np.sqrt(columns)
     scales = np.full(columns, scale) if columns <= ARD_COLUMNS else scale
-    return ConstantKernel(1.0, (1e-4, 1e4)) * RBF(scales, (1e-2, 1e4))
+    return ConstantKernel(1.0, (1e-4, 1e4)) * RBF(scales, (shortest, longest))
 
 
 def gaussian_process(problem: Problem) -> Any:
-    """scikit-learn's exact process by Laplace's method, one class against the rest."""
+    """scikit-learn's exact process by Laplace's method, one class against the rest.
+
+    Length scales are bounded, because the evidence has a local maximum where f is constant.
+    """
     if len(problem.labeled) > GP_LABELS:
         raise SkippedError(f"more than {GP_LABELS} labels")
-    return GaussianProcessClassifier(scaled_rbf(problem.X.shape[1]), random_state=problem.seed)
+    columns = problem.X.shape[1]
+    kernel = scaled_rbf(columns, np.sqrt(columns) / 30, 10 * np.sqrt(columns))
+    return GaussianProcessClassifier(kernel, random_state=problem.seed)
 
 
 def label_spreading(problem: Problem) -> Answer:
