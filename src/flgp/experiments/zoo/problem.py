@@ -77,7 +77,7 @@ def make_problem(
     labels, draw
         Which rows are labelled.
     rows
-        At most so many. Where the labelled rows come from a file, at least half are labelled if they can be.
+        At most so many. Where a file says which rows are labelled, at most half of a subset are, if possible.
     standardise
         Whether each column gets mean 0 and variance 1 over all rows, labelled or not.
     """
