@@ -11,26 +11,29 @@ import numpy as np
 import pytest
 
 from flgp.experiments.zoo import main, parser
-from flgp.experiments.zoo.classifiers import CLASSIFIERS, SIMPLE
-from flgp.experiments.zoo.problem import Labels, make_problem
-from flgp.experiments.zoo.ranks import critical_difference, error_losses, losses, means
+from flgp.experiments.zoo.classifiers import CLASSIFIERS, GP_LABELS, SIMPLE, TOLD_SIZES
+from flgp.experiments.zoo.compare import WELL_LABELLED_RIVALS, error_losses, losses, told_sizes, well_labelled
+from flgp.experiments.zoo.labels import FIRST_SEED, Labels
+from flgp.experiments.zoo.problem import SkippedError, make_problem
+from flgp.experiments.zoo.ranks import critical_difference, means
 from flgp.experiments.zoo.regressors import REGRESSORS
-from flgp.experiments.zoo.run import FIRST_SEED, NEEDS, Row, Store, all_methods, installed
-from flgp.experiments.zoo.sets import built_in, find_sets
+from flgp.experiments.zoo.run import NEEDS, Row, Store, all_methods, installed
+from flgp.experiments.zoo.sets import built_in
 from flgp.experiments.zoo.table import page
 
 TINY = "--quick --sets iris,diabetes --methods flgp,k-NN,ridge --out {}"
 
 
-def row(set_name, method, *, draw=0, **scores):
+def row(set_name, method, *, draw=0, labels="5 per class", **scores):
     task = "numbers" if "rmse" in scores else "classes"
-    return Row(task, set_name, "5 per class", "full", draw, method, 100, 4, 15, **scores)
+    return Row(task, set_name, labels, "full", draw, method, 100, 4, 15, **scores)
 
 
 def test_the_registry():
-    assert list(CLASSIFIERS)[:2] == ["flgp", "flgp one-vs-rest"]
+    assert list(CLASSIFIERS)[:3] == ["flgp", "flgp told sizes", "flgp one-vs-rest"]
     assert list(REGRESSORS)[:2] == ["flgp", "flgp no linear"]
-    assert set(SIMPLE) < set(CLASSIFIERS)
+    assert {*SIMPLE, *TOLD_SIZES} < set(CLASSIFIERS)
+    assert set(WELL_LABELLED_RIVALS) < set(all_methods())
     assert set(NEEDS) < set(all_methods())
     assert installed("flgp")
     tasks = {name: data.task for name, data in built_in().items()}
@@ -43,46 +46,13 @@ def test_the_registry():
     assert FIRST_SEED == 100
 
 
-def test_sets_in_folders_are_found_or_noted(tmp_path, monkeypatch, rng):
-    monkeypatch.delenv("FLGP_MNIST_DIR", raising=False)
-    (tmp_path / "uci" / "airfoil").mkdir(parents=True)
-    table, masks = rng.standard_normal((60, 3)), np.zeros((60, 2), dtype=int)
-    masks[:20, 1] = 1
-    np.savetxt(tmp_path / "uci" / "airfoil" / "data.csv.gz", table, delimiter=",")
-    np.savetxt(tmp_path / "uci" / "airfoil" / "test_mask.csv.gz", masks, delimiter=",", fmt="%d")
-    np.savez(tmp_path / "mine.npz", X=rng.standard_normal((30, 2)), y=np.arange(30) % 3)
-    sets, notes = find_sets(tmp_path, tmp_path)
-    assert {"airfoil", "mine"} <= set(sets)
-    assert {note.split(":")[0] for note in notes} >= {"orl", "mnist", "bike"}
-    problem = sets["airfoil"].problem(sets["airfoil"].labels[0], 1, seed=101, quick=False)
-    assert problem.rest.tolist() == list(range(20))
-    assert problem.X.shape == (60, 2)
-    assert sets["mine"].problem(Labels(2, per_class=True), 0, seed=100, quick=False).n_classes == 3
-
-
-def test_labels_and_columns(rng):
-    y = np.repeat([3, 5, 9], [200, 30, 2])
-    X = np.column_stack([rng.normal(4, 7, 232), np.ones(232)])
-    problem = make_problem(X, y, "classes", Labels(20), 100, rows=1_000)
-    assert np.bincount(problem.y[problem.labeled], minlength=3).min() >= 1
-    assert len(problem.labeled) == 20
-    assert len(problem.rest) == 212
-    assert problem.X.shape == (232, 1)  # a constant column is left out
-    assert problem.X.std() == pytest.approx(1)
-    few = make_problem(X, y, "classes", Labels(2, per_class=True), 100, rows=1_000)
-    assert np.bincount(few.y[few.labeled]).tolist() == [2, 2, 2]
-    again = make_problem(X, y, "classes", Labels(20), 100, rows=1_000)
-    other = make_problem(X, y, "classes", Labels(20), 101, rows=1_000)
-    assert problem.labeled.tolist() == again.labeled.tolist() != other.labeled.tolist()
-
-
 def test_a_tiny_run_and_its_resumption(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     main(TINY.format(tmp_path).split())
     said = capsys.readouterr()
-    assert said.err.count("flgp: ") == 3  # iris with two ways of labelling, diabetes
+    assert said.err.count("flgp: ") == 4  # iris with three ways of labelling, diabetes
     rows = list(csv.DictReader((tmp_path / "rows.csv").read_text().splitlines()))
-    assert len(rows) == 9
+    assert len(rows) == 12
     assert {line["status"] for line in rows} == {"ok"}
     assert all(float(line["error"]) < 0.3 for line in rows if line["task"] == "classes")
     assert all(math.isnan(float(line["log_loss"])) for line in rows if line["method"] == "ridge")
@@ -99,7 +69,7 @@ def test_a_tiny_run_and_its_resumption(tmp_path, capsys):
     main(TINY.format(tmp_path).split())
     assert (tmp_path / "rows.csv").read_text() == before
     assert "flgp: " not in capsys.readouterr().err
-    assert len(Store(tmp_path).rows) == 9
+    assert len(Store(tmp_path).rows) == 12
 
 
 def test_a_failure_is_a_row_and_is_tried_again(tmp_path, monkeypatch, capsys):
@@ -111,7 +81,58 @@ def test_a_failure_is_a_row_and_is_tried_again(tmp_path, monkeypatch, capsys):
     assert "ZeroDivisionError" in (tmp_path / "classes.md").read_text()
     main(command)
     assert "ZeroDivisionError" not in (tmp_path / "classes.md").read_text()
-    assert capsys.readouterr().err.count("ridge") == 4
+    assert capsys.readouterr().err.count("ridge") == 6
+
+
+def test_slow_methods_are_skipped_and_not_tried_again(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib")
+
+    def slow(problem):
+        while True:
+            pass
+
+    monkeypatch.setitem(CLASSIFIERS, "ridge", slow)
+    command = f"--sets gaussians --methods ridge,1-NN --draws 2 --time-limit 0.3 --out {tmp_path}".split()
+    main(command)
+    statuses = [r.status for r in Store(tmp_path).rows.values() if r.method == "ridge"]
+    assert statuses == ["skipped: took longer than 0.3 s", "skipped: another draw took too long"]
+    assert "skipped: took longer than 0.3 s" in (tmp_path / "classes.md").read_text()
+    capsys.readouterr()
+    main(command)
+    assert "ridge" not in capsys.readouterr().err
+
+
+def test_the_process_declines_many_labels(rng):
+    n = GP_LABELS + 30
+    problem = make_problem(
+        rng.standard_normal((n, 2)), np.arange(n) % 2, "classes", Labels(n - 25), 0, rows=n
+    )
+    with pytest.raises(SkippedError, match="more than 1500 labels"):
+        CLASSIFIERS["GP"](problem)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("method", ["GP", "flgp told sizes", "Poisson-MBO told sizes"])
+def test_classifiers_with_a_line_of_their_own(method, rng):
+    if not installed(method):
+        pytest.skip(f"{NEEDS[method]} is not installed")
+    y = np.arange(90) % 3
+    X = rng.normal(0, 0.3, (90, 2)) + np.array([[0, 0], [4, 0], [0, 4]])[y]
+    problem = make_problem(X, y, "classes", Labels(3, per_class=True), 0, rows=90)
+    assert problem.class_shares == pytest.approx([1 / 3] * 3)
+    assert np.mean(CLASSIFIERS[method](problem).value == problem.y[problem.rest]) > 0.95
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("method", ["GP (ARD)", "GPBoost Vecchia"])
+def test_processes_for_numbers(method, rng):
+    if not installed(method):
+        pytest.skip(f"{NEEDS[method]} is not installed")
+    X = np.column_stack([rng.uniform(-2, 2, (120, 2)), np.arange(120) == 119])  # a column of zeros but one
+    problem = make_problem(X, np.sin(2 * X[:, 0]), "numbers", Labels(0.7), 0, rows=120)
+    answer = REGRESSORS[method](problem)
+    assert np.sqrt(np.mean((answer.value - problem.y[problem.rest]) ** 2)) < 0.1
+    assert (answer.sd > 0).all()
 
 
 def test_ranks_and_losses():
@@ -123,15 +144,58 @@ def test_ranks_and_losses():
         row("b", "flgp", error=0.105, log_loss=0.3),
         row("b", "1-NN", error=0.10, log_loss=0.2),
         row("c", "flgp", error=0.1),  # without 1-NN: not ranked
+        row("a", "logistic", error=0.01),  # in few settings: not ranked, and only in its draws
+        row("a", "logistic", error=0.01, draw=1),
+        row("a", "flgp told sizes", error=0.0),
     ]
     found = means(rows, "classes", "error")
-    assert [name for name, _ in found.settings] == ["a", "b"]
+    assert [name for name, _ in found.settings] == ["a", "b", "c"]
+    assert [name for name, _ in found.ranked().settings] == ["a", "b"]
     assert found.ranks() == {"1-NN": 1.0, "flgp": 2.0}
-    assert [lost[0][0] for lost in error_losses(rows)] == ["a"]  # on b within a point
-    assert [lost[0][0] for lost in losses(means(rows, "classes", "log_loss"), 0.0)] == ["b"]
+    assert found.standard_errors[0, 0] == pytest.approx(0.05)
+    assert [lost.setting[0] for lost in error_losses(rows)] == ["a"]  # on b within a point
+    assert [lost.setting[0] for lost in losses(means(rows, "classes", "log_loss"), 0.0)] == ["b"]
     failed = [*rows[4:6], row("b", "ridge", status="ValueError: no")]
     assert means(failed, "classes", "error").ranks() == {"1-NN": 1.0, "flgp": 2.0}
     assert critical_difference(4, 14) == pytest.approx(1.25, abs=0.01)
+
+
+def test_means_are_over_the_draws_that_all_have():
+    rows = [row("a", "flgp", error=0.1 + draw, draw=draw) for draw in range(3)]
+    assert means(rows, "classes", "error").values[0, 0] == pytest.approx(1.1)
+    rows.append(row("a", "1-NN", error=0.3))
+    assert means(rows, "classes", "error").values[0].tolist() == pytest.approx([0.1, 0.3])
+
+
+def test_those_who_are_told_the_sizes_meet_each_other():
+    ours, rival = TOLD_SIZES
+    rows = [
+        row("a", ours, error=0.1),
+        row("a", rival, error=0.2),
+        row("b", ours, error=0.3),
+        row("b", rival, error=0.2),
+        row("c", ours, error=0.3, labels="5-fold"),
+        row("c", rival, error=0.2, labels="5-fold"),
+        row("a", "flgp", error=0.15),
+    ]
+    assert [(duel.setting[0], duel.won) for duel in told_sizes(rows)] == [("a", True), ("b", False)]
+    text = page(rows, "classes")
+    assert "flgp told sizes: 1 win(s), 1 loss(es), 0 tie(s)." in text
+    assert "| a | 5 per class | **10.0** | 20.0 |" in text
+    assert means(rows, "classes", "error").methods == ["flgp"]
+
+
+def test_five_folds_are_judged_by_the_standard_error():
+    rows = [
+        row(name, method, rmse=value + 0.01 * (-1) ** draw, draw=draw, labels="5-fold")
+        for name, own in (("a", 0.505), ("b", 0.6))
+        for method, value in (("flgp", own), ("ridge", 0.5), ("k-NN", 0.1))
+        for draw in range(4)
+    ]
+    assert [duel.near for duel in well_labelled(rows, "numbers", "rmse")] == [True, False]
+    text = page(rows, "numbers")
+    assert "1 of 2." in text
+    assert "| a | 0.505 | ridge | 0.500 | 0.006 | yes |" in text
 
 
 def test_the_markdown():
@@ -154,6 +218,10 @@ def test_unknown_names_are_refused():
         main(["--methods", "best"])
     with pytest.raises(ValueError, match="--draws 0"):
         main(["--draws", "0"])
+    with pytest.raises(ValueError, match="--time-limit 0"):
+        main(["--time-limit", "0"])
+    with pytest.raises(ValueError, match=r"'orl' is not there: no faces/orl.npz in --data-dir"):
+        main(["--sets", "orl"])
 
 
 def test_the_command_hands_its_options_on(capsys):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata, studentized_range
 
-from .classifiers import SIMPLE
-from .problem import Task
+from ..._typing import Array, BoolArray
+from .classifiers import TOLD_SIZES
+from .labels import Task
 from .run import METHODS, Row
 
 Setting = tuple[str, str]  # set, labels
@@ -22,31 +24,59 @@ class Means:
 
     settings: list[Setting]
     methods: list[str]
-    values: np.ndarray  # (settings, methods)
+    values: Array  # (settings, methods)
+    standard_errors: Array  # (settings, methods)
+    was_run: BoolArray  # (settings, methods)
+
+    def ranked(self) -> Means:
+        """The methods that were run in at least half of the settings, and the settings all of them have."""
+        often = self.was_run.mean(axis=0) >= 0.5 if self.settings else np.ones(len(self.methods), bool)
+        return self._part(self.was_run[:, often].all(axis=1), often)
 
     def ranks(self) -> dict[str, float]:
-        """Mean rank of each method with this score, the best first; a failure ranks last."""
-        has = ~np.isnan(self.values).all(axis=0)
-        values = np.where(np.isnan(self.values[:, has]), np.inf, self.values[:, has])
-        if not values.size:
+        """Mean rank of each ranked method with this score, the best first; a failure ranks last."""
+        part = self.ranked()
+        part = part._part(np.ones(len(part.settings), bool), ~np.isnan(part.values).all(axis=0))
+        if not part.values.size:
             return {}
-        mean = rankdata(values, axis=1).mean(axis=0)
-        names = [name for name, there in zip(self.methods, has, strict=True) if there]
-        return dict(sorted(zip(names, mean.tolist(), strict=True), key=lambda pair: pair[1]))
+        mean = rankdata(np.where(np.isnan(part.values), np.inf, part.values), axis=1).mean(axis=0)
+        return dict(sorted(zip(part.methods, mean.tolist(), strict=True), key=lambda pair: pair[1]))
+
+    def _part(self, settings: Any, methods: Any) -> Means:
+        grid = np.ix_(settings, methods)
+        return Means(
+            [s for s, there in zip(self.settings, settings, strict=True) if there],
+            [m for m, there in zip(self.methods, methods, strict=True) if there],
+            self.values[grid],
+            self.standard_errors[grid],
+            self.was_run[grid],
+        )
 
 
-def means(rows: Sequence[Row], task: Task, score: str) -> Means:
-    """Means over the draws, of the settings on which every method was run."""
-    mine = [row for row in rows if row.task == task]
-    methods = sorted({row.method for row in mine}, key=list(METHODS[task]).index)
-    cells: dict[tuple[Setting, str], list[float]] = {}
+def means(rows: Sequence[Row], task: Task, score: str, methods: Sequence[str] | None = None) -> Means:
+    """Means over the draws that all methods of a setting have.
+
+    Of all methods that are not told the class sizes, unless given.
+    """
+    if methods is None:
+        methods = [m for m in METHODS[task] if m not in TOLD_SIZES]
+    mine = [row for row in rows if row.task == task and row.method in methods]
+    there = [m for m in METHODS[task] if m in {row.method for row in mine}]
+    cells: dict[Setting, dict[str, dict[int, float]]] = {}
     for row in mine:
-        cells.setdefault(((row.set, row.labels), row.method), []).append(getattr(row, score))
-    settings = list(dict.fromkeys((row.set, row.labels) for row in mine))
-    settings = [s for s in settings if all((s, m) in cells for m in methods)]
-    # A method that fails in one draw has no mean: NaN goes through.
-    values = [[float(np.mean(cells[s, m])) for m in methods] for s in settings]
-    return Means(settings, methods, np.array(values).reshape(len(settings), len(methods)))
+        by_method = cells.setdefault((row.set, row.labels), {})
+        by_method.setdefault(row.method, {})[row.draw] = getattr(row, score)
+    shape = (len(cells), len(there))
+    values, errors, was_run = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape, bool)
+    for i, by_method in enumerate(cells.values()):
+        shared = sorted(set.intersection(*(set(draws) for draws in by_method.values())))
+        for j, method in enumerate(there):
+            if method in by_method and shared:
+                found = np.array([by_method[method][draw] for draw in shared])
+                # A method that fails in one draw has no mean: NaN goes through.
+                values[i, j], was_run[i, j] = found.mean(), True
+                errors[i, j] = found.std(ddof=1) / math.sqrt(len(found)) if len(found) > 1 else 0.0
+    return Means(list(cells), there, values, errors, was_run)
 
 
 def critical_difference(n_methods: int, n_settings: int) -> float:
@@ -60,28 +90,3 @@ def critical_difference(n_methods: int, n_settings: int) -> float:
     """
     q = studentized_range.ppf(0.95, n_methods, np.inf) / math.sqrt(2)
     return float(q * math.sqrt(n_methods * (n_methods + 1) / (6 * n_settings)))
-
-
-def losses(
-    found: Means, margin: float, rivals: Sequence[str] | None = None
-) -> list[tuple[Setting, float, str, float]]:
-    """Settings where "flgp" is worse than the best rival by more than the margin, with both values.
-
-    The rivals are all methods that are not ours, unless given.
-    """
-    if "flgp" not in found.methods:
-        return []
-    others = [m for m in found.methods if (m in rivals if rivals else not m.startswith("flgp"))]
-    lost = []
-    for setting, values in zip(found.settings, found.values, strict=True):
-        by = dict(zip(found.methods, values, strict=True))
-        known = {m: by[m] for m in others if not math.isnan(by[m])}
-        best = min(known, key=lambda m: known[m], default=None)
-        if best is not None and not by["flgp"] <= known[best] + margin:
-            lost.append((setting, float(by["flgp"]), best, float(known[best])))
-    return lost
-
-
-def error_losses(rows: Sequence[Row]) -> list[tuple[Setting, float, str, float]]:
-    """Where the error of "flgp" is more than a point above the best simple rival."""
-    return losses(means(rows, "classes", "error"), 0.01, SIMPLE)

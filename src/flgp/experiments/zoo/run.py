@@ -16,7 +16,9 @@ from threadpoolctl import threadpool_limits
 
 from ... import metrics
 from .classifiers import CLASSIFIERS
-from .problem import Answer, Problem, Task
+from .labels import Task
+from .limit import TookTooLong, time_limit
+from .problem import Answer, Problem, SkippedError
 from .regressors import REGRESSORS
 from .sets import DataSet
 
@@ -24,9 +26,10 @@ METHODS: dict[Task, dict[str, Callable[[Problem], Answer]]] = {"classes": CLASSI
 NEEDS = {
     "GraphLearning Laplace": "graphlearning",
     "GraphLearning Poisson": "graphlearning",
+    "Poisson-MBO told sizes": "graphlearning",
     "GPBoost Vecchia": "gpboost",
 }
-FIRST_SEED = 100  # defaults were chosen on draws with smaller seeds
+SKIPPED = "skipped: "
 # Every method's probabilities get this share of the uniform: otherwise a vote of 5 to 0 costs infinity.
 UNIFORM_SHARE = 1e-3
 NAN = float("nan")
@@ -99,45 +102,57 @@ def run(
     store: Store,
     *,
     quick: bool = False,
+    limit: float | None = None,
     tell: Callable[[Row], None] = lambda row: None,
 ) -> None:
-    """Compute the rows that are not there yet, or failed."""
+    """Compute the rows that are not there yet, or failed.
+
+    A method that takes longer than the limit (seconds) on one draw is not tried on the others.
+    """
     size, chosen = "quick" if quick else "full", set(methods)
     for name, data in sets.items():
         todo = [method for method in METHODS[data.task] if method in chosen and installed(method)]
         for labels in data.labels:
-            for draw in range(draws):
+            slow = {row.method for row in store.rows.values() if _too_slow(row, name, str(labels), size)}
+            for draw in range(labels.n_draws(draws)):
                 keys = {m: (data.task, name, str(labels), size, draw, m) for m in todo}
                 missing = [m for m, key in keys.items() if key not in store.rows or _failed(store.rows[key])]
                 if not missing:
                     continue
-                problem = data.problem(labels, draw, seed=FIRST_SEED + draw, quick=quick)
+                problem = data.problem(labels, draw, quick=quick)
                 if len(problem.rest) < 20:
                     break  # too few rows are left to judge by
                 for method in missing:
                     about = (len(problem.y), problem.X.shape[1], len(problem.labeled))
-                    row = Row(
-                        *keys[method], *about, **_measure(METHODS[data.task][method], problem, data.task)
-                    )
+                    if method in slow:
+                        scores: dict[str, Any] = {"status": f"{SKIPPED}another draw took too long"}
+                    else:
+                        scores = _measure(METHODS[data.task][method], problem, data.task, limit)
+                    row = Row(*keys[method], *about, **scores)
+                    slow |= {method} if _too_slow(row, name, str(labels), size) else set()
                     store.add(row)
                     tell(row)
 
 
-def _measure(method: Callable[[Problem], Answer], problem: Problem, task: Task) -> dict[str, Any]:
-    """The scores of a method, or the first line of its error."""
+def _measure(
+    method: Callable[[Problem], Answer], problem: Problem, task: Task, limit: float | None
+) -> dict[str, Any]:
+    """The scores of a method, or why it has none."""
     start = time.perf_counter()
     try:
-        with warnings.catch_warnings(), threadpool_limits(1):
+        with warnings.catch_warnings(), threadpool_limits(1), time_limit(limit):
             warnings.simplefilter("ignore")
             answer = method(problem)
-        seconds = time.perf_counter() - start
+        seconds = time.perf_counter() - start + answer.seconds_saved
         scores = class_scores(problem, answer) if task == "classes" else number_scores(problem, answer)
         return {**scores, "seconds": seconds}
+    except TookTooLong:
+        status = f"{SKIPPED}took longer than {limit:g} s"
+    except SkippedError as error:
+        status = f"{SKIPPED}{error}"
     except Exception as error:  # a rival that fails is a result
-        return {
-            "seconds": time.perf_counter() - start,
-            "status": f"{type(error).__name__}: {error}".split("\n")[0],
-        }
+        status = f"{type(error).__name__}: {error}".split("\n")[0]
+    return {"seconds": time.perf_counter() - start, "status": status}
 
 
 def class_scores(problem: Problem, answer: Answer) -> dict[str, float]:
@@ -176,7 +191,12 @@ def check_names(kind: str, given: Sequence[str], known: Iterable[str]) -> None:
 
 
 def _failed(row: Row) -> bool:
-    return row.status != "ok"
+    return row.status != "ok" and not row.status.startswith(SKIPPED)
+
+
+def _too_slow(row: Row, name: str, labels: str, size: str) -> bool:
+    here = (row.set, row.labels, row.size) == (name, labels, size)
+    return here and row.status.startswith(f"{SKIPPED}took longer")
 
 
 def _row(line: Mapping[str, str]) -> Row:

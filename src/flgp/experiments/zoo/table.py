@@ -1,4 +1,4 @@
-"""One page of Markdown per task: mean ranks, where flgp loses, and every mean."""
+"""One page of Markdown per task: mean ranks, where flgp wins and loses, and every mean."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .ranks import Means, Setting, critical_difference, error_losses, losses, means
-from .run import METHODS, NEEDS, Row, Task, installed
+from .classifiers import TOLD_SIZES
+from .compare import Duel, duels, error_losses, losses, told_sizes, well_labelled
+from .labels import Task
+from .ranks import Means, critical_difference, means
+from .run import METHODS, NEEDS, Row, installed
 
 TITLES: dict[Task, str] = {"classes": "Classes", "numbers": "Numbers"}
 # Score, its title, its factor and its decimals. The first two are ranked.
@@ -31,23 +34,36 @@ SCORES: dict[Task, list[tuple[str, str, float, int]]] = {
 def page(rows: Sequence[Row], task: Task) -> str:
     """The Markdown page of a task."""
     mine = [row for row in rows if row.task == task]
-    draws = sorted({row.draw for row in mine})
+    scores = SCORES[task]
+    found = {score: means(mine, task, score) for score, *_ in scores}
+    first, second = (score for score, *_ in scores[:2])
+    draws = len({row.draw for row in mine})
     parts = [
         f"# {TITLES[task]}",
-        f"Means over {len(draws)} draw(s). Columns are standardised; all methods have the same columns, "
-        "labels, rows and one thread, and are judged on the rows without a label. Bold is the best.",
-        rank_table(rows, task),
-        *(f"## {title}\n\n{score_table(means(rows, task, s), s, f, d)}" for s, title, f, d in SCORES[task]),
+        f"Means over up to {draws} draw(s). All methods have the same columns, labels, rows and one thread, "
+        "and are judged on the rows without a label. Columns are standardised, except components of images. "
+        "Bold is the best.",
+        rank_table(mine, task),
+    ]
+    met = duels(found[first])
+    if task == "classes":
+        title, lost = "error more than one point above the best simple rival", error_losses(mine)
+    else:
+        title, lost = f"{_short(scores[0][1])} not the lowest", losses(found[first], 0.0)
+    by_second = losses(found[second], 0.0)
+    parts += [
+        duel_table(f"Where flgp loses: {title}", lost, len(met)),
+        duel_table(f"Where flgp loses: {_short(scores[1][1])} not the lowest", by_second, len(met)),
+        duel_table(
+            f"Where flgp wins: {_short(scores[0][1])} lower than that of every rival",
+            [duel for duel in met if duel.won],
+            len(met),
+        ),
     ]
     if task == "classes":
-        parts.insert(
-            3, lost_table("error more than one point above the best simple rival", error_losses(rows))
-        )
-        parts.insert(4, lost_table("log loss not the lowest", losses(means(rows, task, "log_loss"), 0.0)))
-    else:
-        for place, score in ((3, "rmse"), (4, "nll")):
-            title = f"{score.upper()} not the lowest"
-            parts.insert(place, lost_table(title, losses(means(rows, task, score), 0.0)))
+        parts.append(told_table(told_sizes(mine)))
+    parts.append(well_labelled_table(well_labelled(mine, task, first), _short(scores[0][1])))
+    parts += [f"## {title}\n\n{score_table(found[s], s, f, d)}" for s, title, f, d in scores]
     failed = [
         f"- {r.set}, {r.labels}, draw {r.draw}, {r.method}: {r.status}" for r in mine if r.status != "ok"
     ]
@@ -62,7 +78,7 @@ def rank_table(rows: Sequence[Row], task: Task) -> str:
     ranks = {score: part.ranks() for score, part in found.items()}
     first, second = ranks
     lines = [
-        f"| method | mean rank, {SCORES[task][0][1].split(',')[0]} | mean rank, {SCORES[task][1][1]} |",
+        f"| method | mean rank, {_short(SCORES[task][0][1])} | mean rank, {SCORES[task][1][1]} |",
         "| --- | --- | --- |",
     ]
     lines += [
@@ -70,25 +86,56 @@ def rank_table(rows: Sequence[Row], task: Task) -> str:
         for m, r in ranks[first].items()
     ]
     lines += [f"| {m} | not installed ({NEEDS[m]}) | |" for m in METHODS[task] if not installed(m)]
-    for score, part in found.items():
+    for score, title, *_ in SCORES[task][:2]:
+        part = found[score].ranked()
         if len(ranks[score]) > 1:
             cd = critical_difference(len(ranks[score]), len(part.settings))
-            title = next(title.split(",")[0] for s, title, *_ in SCORES[task] if s == score)
-            lines += [
-                "",
-                f"{title}: {len(part.settings)} settings; ranks closer than {cd:.2f} (Nemenyi, 5 %)",
-            ]
-            lines[-1] += " are not told apart."
+            lines += ["", f"{_short(title)}: {len(part.settings)} settings; ranks closer than {cd:.2f} "]
+            lines[-1] += "(Nemenyi, 5 %) are not told apart."
+    told = [m for m in METHODS[task] if m in TOLD_SIZES]
+    if told:
+        lines += ["", f"Not ranked, because they are told the class sizes: {', '.join(told)}."]
     return "\n".join(lines)
 
 
-def lost_table(what: str, lost: Sequence[tuple[Setting, float, str, float]]) -> str:
-    """Where "flgp" loses."""
-    if not lost:
-        return f"## Where flgp loses: {what}\n\nNowhere."
+def duel_table(title: str, met: Sequence[Duel], n_settings: int) -> str:
+    """Our method and its best rival in some settings of all."""
+    if not met:
+        return f"## {title}\n\nNowhere."
     lines = ["| set | labels | flgp | best rival | its value |", "| --- | --- | --- | --- | --- |"]
-    lines += [f"| {s} | {labels} | {own:.3f} | {m} | {value:.3f} |" for (s, labels), own, m, value in lost]
-    return f"## Where flgp loses: {what}\n\n" + "\n".join(lines)
+    lines += [f"| {_setting(d)} | {d.ours:.3f} | {d.rival} | {d.theirs:.3f} |" for d in met]
+    return f"## {title}\n\nIn {len(met)} of {n_settings} settings.\n\n" + "\n".join(lines)
+
+
+def told_table(met: Sequence[Duel]) -> str:
+    """The two methods that are told the class sizes, beside each other."""
+    ours, rival = TOLD_SIZES
+    title = "## Told the class sizes: error, %, with few labels"
+    if not met:
+        return f"{title}\n\nNot computed."
+    won, lost = sum(d.won for d in met), sum(d.ours > d.theirs for d in met)
+    lines = [f"| set | labels | {ours} | {rival} |", "| --- | --- | --- | --- |"]
+    for duel in met:
+        cells = [f"{100 * value:.1f}" for value in (duel.ours, duel.theirs)]
+        best = 0 if duel.ours <= duel.theirs else 1
+        cells[best] = f"**{cells[best]}**"
+        lines.append(f"| {_setting(duel)} | {' | '.join(cells)} |")
+    count = f"{ours}: {won} win(s), {lost} loss(es), {len(met) - won - lost} tie(s)."
+    return f"{title}\n\n{count}\n\n" + "\n".join(lines)
+
+
+def well_labelled_table(met: Sequence[Duel], score: str) -> str:
+    """Whether flgp keeps up in 5-fold cross-validation."""
+    title = f"## 5-fold: {score} within one standard error of the best of linear model, GP and boosting"
+    if not met:
+        return f"{title}\n\nNot computed."
+    lines = ["| set | flgp | best | its value | its standard error | within |", "| --- " * 6 + "|"]
+    lines += [
+        f"| {d.setting[0]} | {d.ours:.3f} | {d.rival} | {d.theirs:.3f} | {d.standard_error:.3f} "
+        f"| {'yes' if d.near else 'no'} |"
+        for d in met
+    ]
+    return f"{title}\n\n{sum(d.near for d in met)} of {len(met)}.\n\n" + "\n".join(lines)
 
 
 def score_table(found: Means, score: str, factor: float, decimals: int) -> str:
@@ -106,3 +153,11 @@ def score_table(found: Means, score: str, factor: float, decimals: int) -> str:
 
 def _number(value: float, factor: float, decimals: int) -> str:
     return "–" if math.isnan(value) else f"{factor * value:.{decimals}f}"
+
+
+def _short(title: str) -> str:
+    return title.split(",")[0]
+
+
+def _setting(duel: Duel) -> str:
+    return " | ".join(duel.setting)
