@@ -8,6 +8,7 @@ import numpy as np
 from scipy import linalg
 from scipy.special import log_softmax, softmax
 
+from .._linalg import safe_cholesky
 from .._typing import Array
 from ..likelihoods import AnyLikelihood, Observations
 from ..terms.local.euclidean import LocalModel
@@ -60,7 +61,7 @@ class SoftmaxLaplace:
         f = A @ v.T
         p = softmax(f, axis=1)
         residual = weight[:, None] * (self._onehot - p)
-        L = linalg.cholesky(self._hessian(A, p), lower=True, overwrite_a=True, check_finite=False)
+        L = safe_cholesky(self._hessian(A, p))
         log_det = 2.0 * float(np.log(np.diag(L)).sum())
         value = float(weight @ (self._onehot * log_softmax(f, axis=1)).sum(axis=1))
         log_evidence = value - 0.5 * float((v**2).sum()) - 0.5 * log_det
@@ -93,7 +94,7 @@ class SoftmaxLaplace:
         for _ in range(_MAX_NEWTON):
             p = softmax(A @ v.T, axis=1)
             slope = (self.obs.weight[:, None] * (self._onehot - p)).T @ A - v
-            L = linalg.cholesky(self._hessian(A, p), lower=True, overwrite_a=True, check_finite=False)
+            L = safe_cholesky(self._hessian(A, p))
             step = linalg.cho_solve((L, True), slope.ravel(), check_finite=False).reshape(C, q)
             if 0.5 * float((step * slope).sum()) < _TOLERANCE:
                 # So close the objective cannot judge a step any more, but the step itself is right.
