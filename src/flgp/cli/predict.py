@@ -45,7 +45,7 @@ def predict(
     if output is None and as_json:
         raise TableError("--json needs --output: predictions and summary cannot both go to the screen.")
     if output is not None:
-        check_output(output)
+        check_output(output, model, data)
     work = Work(_SHARES, quiet or output is None, as_json)
     with work.running():
         with work.stage("loading the model"):

@@ -13,21 +13,19 @@ Offsets are not stored: they follow from the sizes, so arrays cannot overlap or 
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
 import re
 import stat
 import struct
-import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 
+from .._files import replacing
 from .errors import ModelFileError
 from .rules import ArrayEntry
 
@@ -71,20 +69,11 @@ def write(path: str | os.PathLike, header: dict[str, Any], arrays: Sequence[np.n
     for values in arrays:
         digest.update(_bytes(values))
         digest.update(_padding(values.nbytes))
-    target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex[:12]}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            file.write(MAGIC + fixed + digest.digest() + text)
-            for values in arrays:
-                file.write(_bytes(values))
-                file.write(_padding(values.nbytes))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            temporary.unlink()
+    with replacing(path) as file:
+        file.write(MAGIC + fixed + digest.digest() + text)
+        for values in arrays:
+            file.write(_bytes(values))
+            file.write(_padding(values.nbytes))
 
 
 class ModelFile:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._files import check_target, replacing
 from .errors import TableError
 
 __all__ = ["TableError", "read_table", "write_table"]
@@ -56,16 +57,17 @@ def write_table(frame: Any, path: str | os.PathLike) -> None:
     path = Path(path)
     suffix = _suffix(path)
     try:
-        if suffix in (".csv", ".tsv"):
-            frame.to_csv(path, sep="," if suffix == ".csv" else "\t", index=False)
-        elif suffix == ".parquet":
-            frame.to_parquet(path, index=False)
-        elif suffix == ".feather":
-            frame.reset_index(drop=True).to_feather(path)
-        elif suffix == ".npy":
-            np.save(path, frame.select_dtypes("number").to_numpy(dtype=float), allow_pickle=False)
-        else:
-            np.savez(path, **{name: _plain(frame[name]) for name in frame.columns})
+        with replacing(path) as file:
+            if suffix in (".csv", ".tsv"):
+                frame.to_csv(file, sep="," if suffix == ".csv" else "\t", index=False)
+            elif suffix == ".parquet":
+                frame.to_parquet(file, index=False)
+            elif suffix == ".feather":
+                frame.reset_index(drop=True).to_feather(file)
+            elif suffix == ".npy":
+                np.save(file, frame.select_dtypes("number").to_numpy(dtype=float), allow_pickle=False)
+            else:
+                np.savez(file, **{name: _plain(frame[name]) for name in frame.columns})
     except ImportError as error:
         raise TableError(f"{suffix} files need pyarrow. Install it: pip install 'flgp[cli]'.") from error
     except OSError as error:
@@ -74,9 +76,10 @@ def write_table(frame: Any, path: str | os.PathLike) -> None:
         ) from error
 
 
-def check_output(path: str | os.PathLike) -> None:
-    """Refuse a bad output name before the work rather than after it."""
+def check_output(path: str | os.PathLike, *inputs: str | os.PathLike) -> None:
+    """Refuse a bad output name, or one of the inputs' names, before the work rather than after it."""
     _suffix(Path(path))
+    check_target(path, inputs)
     if not Path(path).resolve().parent.is_dir():
         raise TableError(f"There is no folder {Path(path).parent}. Create it first.")
 
