@@ -64,7 +64,7 @@ def split_chunk(block: Array) -> list[Array]:
 
 def map_blocks(function: Callable[..., Any], blocks: list[Any], start: int | None = None) -> list[Any]:
     """`function` of each block of a chunk, with the number of its first row if `start` is given."""
-    with single_threaded_blas:  # the threads of the worker run in parallel already
+    with single_threaded_blas():  # the threads of the worker run in parallel already
         if start is None:
             return [function(block) for block in blocks]
         return [function(block, start + i * BLOCK_ROWS) for i, block in enumerate(blocks)]
@@ -79,7 +79,7 @@ def reduce_blocks(
     function: Callable[[Any], Any], combine: Callable[[Any, Any], Any], blocks: list[Any]
 ) -> Any:
     """`function` of each block of a chunk, combined."""
-    with single_threaded_blas:
+    with single_threaded_blas():
         return reduce(combine, map(function, blocks))
 
 
