@@ -67,3 +67,41 @@ def test_special_files_are_refused(folder, capsys):
     assert run("predict", m, d, "-o", folder / "pipe.csv") == 2
     assert run("report", m, d, "-o", folder / "pipe.html") == 2
     assert capsys.readouterr().err.count("is a pipe, which is not replaced") == 3
+
+
+def test_control_characters_from_a_file_are_spelled_out(tmp_path, capsys):
+    X, angle = ring(60)
+    name = "y\x1b[31m\u202e"
+    pandas.DataFrame({"u": X[:, 0], "v": X[:, 1], name: np.sin(angle)}).to_csv(
+        tmp_path / "d.csv", index=False
+    )
+    with pytest.raises(SystemExit):
+        main(["fit", str(tmp_path / "d.csv"), "--target", name, "-o", str(tmp_path / "m.flgp")])
+    with pytest.raises(SystemExit):
+        main(["info", str(tmp_path / "m.flgp")])
+    with pytest.raises(SystemExit):
+        main(["fit", str(tmp_path / "d.csv"), "--target", "\x1b]0;owned\x07", "-o", str(tmp_path / "m.flgp")])
+    out, err = capsys.readouterr()
+    assert "y\\x1b[31m\\u202e" in out
+    assert not {"\x1b", "\u202e", "\x07"} & set(out + err)
+
+
+def test_formulas_are_escaped_on_request_and_text_is_not_dropped(tmp_path, capsys):
+    X, _ = ring(80)
+    frame = pandas.DataFrame(
+        {"u": X[:, 0], "v": X[:, 1], "k": np.where(X[:, 0] > 0, "=cmd|' /C calc'!A0", "b")}
+    )
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    m, d = tmp_path / "m.flgp", tmp_path / "d.csv"
+    assert run("fit", d, "--target", "k", "-o", m) == 0
+    assert run("predict", m, d, "-o", tmp_path / "p.csv") == 0
+    assert pandas.read_csv(tmp_path / "p.csv").iloc[:, 0].str.startswith("=cmd").any()
+    assert run("predict", m, d, "-o", tmp_path / "p.csv", "--escape-formulas") == 0
+    text = (tmp_path / "p.csv").read_text()
+    assert "'=cmd" in text
+    assert ",=" not in text
+    assert not text.startswith("=")
+    assert "\n=" not in text
+    assert run("predict", m, d, "-o", tmp_path / "p.npy") == 2
+    assert "can hold numbers only" in capsys.readouterr().err
+    assert not (tmp_path / "p.npy").exists()

@@ -18,6 +18,7 @@ except ImportError as error:  # pragma: no cover - depends on the installation
 
 from .. import __version__
 from . import bench, brain
+from ._text import printable
 from .fit import fit
 from .info import info
 from .predict import predict
@@ -68,7 +69,7 @@ def main(arguments: list[str] | None = None) -> None:
             app(arguments)
     except (ValueError, OSError, TypeError, ImportError, MemoryError) as error:
         sentence = " ".join(str(error).split())
-        typer.echo(f"Error: {sentence}", err=True)
+        typer.echo(f"Error: {printable(sentence)}", err=True)
         sys.exit(2)
     except (Interrupt, KeyboardInterrupt):
         typer.echo("Stopped. Run the same command again; `flgp reproduce` continues from here.", err=True)

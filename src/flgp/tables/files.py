@@ -14,6 +14,8 @@ from .errors import TableError
 
 __all__ = ["TableError", "read_table", "write_table"]
 
+# Text that begins with one of these is a formula to a spreadsheet.
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 _READERS = (".csv", ".tsv", ".parquet", ".feather", ".npy", ".npz")
 
 
@@ -52,10 +54,19 @@ def read_table(path: str | os.PathLike) -> Any:
     return frame
 
 
-def write_table(frame: Any, path: str | os.PathLike) -> None:
-    """Write a DataFrame; the file extension sets the format."""
+def write_table(frame: Any, path: str | os.PathLike, escape_formulas: bool = False) -> None:
+    """Write a DataFrame; the file extension sets the format.
+
+    `escape_formulas` puts an apostrophe before text in CSV and TSV that a spreadsheet would run as a formula.
+    """
     path = Path(path)
     suffix = _suffix(path)
+    if suffix == ".npy":
+        text = [name for name in frame.columns if frame[name].dtype.kind not in "iufb"]
+        if text:
+            raise TableError(f"{path.name} can hold numbers only, but {text[0]!r} is text. Use .npz or .csv.")
+    if escape_formulas and suffix in (".csv", ".tsv"):
+        frame = _without_formulas(frame)
     try:
         with replacing(path) as file:
             if suffix in (".csv", ".tsv"):
@@ -112,6 +123,14 @@ def _from_arrays(path: Path, suffix: str) -> Any:
     if len({len(values) for values in columns.values()}) > 1:
         raise TableError(f"The arrays in {path} have different lengths. Each needs one row per point.")
     return pandas.DataFrame(columns)
+
+
+def _without_formulas(frame: Any) -> Any:
+    def safe(value: Any) -> Any:
+        return f"'{value}" if isinstance(value, str) and value[:1] in _FORMULAS else value
+
+    texts = {name: frame[name].map(safe) for name in frame.columns if frame[name].dtype.kind not in "iufb"}
+    return frame.assign(**texts).rename(columns=safe)
 
 
 def _plain(values: Any) -> Any:

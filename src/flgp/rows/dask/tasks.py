@@ -33,13 +33,24 @@ def shared_object(value: Any) -> Delayed:
 
 
 def check_chunk(
-    block: Any, dtype: Any, number: int, start: int | None, rows: int | None, mark: int | None
+    block: Any,
+    dtype: Any,
+    number: int,
+    columns: int,
+    start: int | None,
+    rows: int | None,
+    mark: int | None,
 ) -> Array:
-    """The checked chunk, or an error that names it."""
+    """The checked chunk, or an error that names it: a chunk may be other than the array has promised."""
     where = f"chunk {number} of X"
     if start is not None and rows:
         where += f" (rows {start:,} to {start + rows - 1:,})"
     block = np.asarray(block)
+    if block.ndim != 2 or block.shape[1] != columns:
+        raise ValueError(
+            f"{where} has the shape {block.shape}, but X has {columns} columns. Correct what makes the "
+            "chunks, such as the function given to map_blocks."
+        )
     changed = rows is not None and len(block) != rows
     if not changed:
         block = checked_block(block, dtype, where, start)
