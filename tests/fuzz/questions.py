@@ -112,8 +112,12 @@ def _numbers(model, X):
     variance = model.latent_mean_and_variance(X)[1]
     functions = model._process_.functions
     symmetric = all(isinstance(function.likelihood, Gaussian | StudentT) for function in functions)
-    if symmetric or (variance < _WIDE**2).all():
-        room = 0.05 * (high - low) + 1e-9 * np.abs(mean)
+    # A wide component of a mixture moves the mean of exp(f), too, but hardly its quantiles.
+    single = all(len(function.components) == 1 for function in functions)
+    if symmetric or (single and (variance < _WIDE**2).all()):
+        # Counts and zeros and ones: the ends are whole numbers, the mean is not.
+        whole = 1.0 if functions[0].likelihood.discrete else 0.0
+        room = 0.05 * (high - low) + 1e-9 * np.abs(mean) + whole
         assert (low <= mean + room).all(), (low, mean)
         assert (mean <= high + room).all(), (mean, high)
     again, parts = model.predict(X, return_parts=True)

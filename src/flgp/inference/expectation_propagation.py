@@ -129,6 +129,8 @@ class ExpectationPropagation:
             change = float(np.abs(unit_gap).max())
             if change < tolerance:
                 return sites, True
+            if not np.isfinite(change):
+                break
             if change < smallest:
                 best, smallest = sites, change
             sites = mixer(sites, gap, unit_gap, whiten)
