@@ -21,7 +21,7 @@ test: $(VENV)/.installed
 	$(BIN)/python -m pytest
 
 fuzz: $(VENV)/.installed
-	FLGP_FUZZ_CASES=10000 $(BIN)/python -m pytest tests/fuzz
+	FLGP_FUZZ_CASES=10000 $(BIN)/python -m pytest tests/fuzz tests/test_files.py tests/test_interrupts.py tests/experiments/test_ledger.py
 
 # Branch coverage of the core, from the points to the estimators; less than 95 % fails.
 CORE := rows geometry kernels priors likelihoods terms inference process estimators
@@ -63,6 +63,7 @@ linkcheck: $(VENV)/.docs
 # Wheel and sdist, built twice and compared byte by byte; then the wheel alone in a new environment.
 dist: $(VENV)/.release
 	$(BIN)/python .ci/dist.py
+	$(BIN)/python .ci/sbom.py > dist/flgp.cdx.json
 
 wheel-test: dist
 	rm -rf .venv-wheel

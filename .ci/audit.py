@@ -78,7 +78,9 @@ def main() -> int:
             print(f"{'ERROR' if name in core else 'NOTICE'}: {advisory['id']} in {name}.")
     print(f"Advisories were looked up for {len(told)} packages; {serious} concern what the library needs.")
     if unknown := sorted(core - set(told)):
-        print(f"NOTICE: NOT AUDITED, the advisory service gave no answer: {', '.join(unknown)}.")
+        line = "*" * 100
+        said = f"NOT AUDITED: the advisory service gave no answer about {', '.join(unknown)}."
+        print(f"{line}\n{said}\nThis run says nothing about their vulnerabilities.\n{line}", file=sys.stderr)
     return bool(serious or doubtful)
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 import struct
+import time
 
 import joblib
 import numpy as np
@@ -144,6 +145,7 @@ def fitted():
 @pytest.mark.parametrize("name", MODELS)
 def test_a_loaded_model_answers_with_the_same_bits(fitted, name, tmp_path):
     model = fitted[name]
+    before = pickle.dumps(model)
     flgp.save(model, tmp_path / "m.flgp")
     loaded = flgp.load(tmp_path / "m.flgp")
     assert type(loaded) is type(model)
@@ -153,7 +155,12 @@ def test_a_loaded_model_answers_with_the_same_bits(fitted, name, tmp_path):
     for name, value in model.get_params().items():
         found = loaded.get_params()[name]
         if isinstance(value, np.random.RandomState):
-            assert found.randint(2**31) == pickle.loads(pickle.dumps(value)).randint(2**31)
+            # Never its state (a forged one reads foreign memory), but a seed drawn from it: every load
+            # continues in the same way, and saving leaves the generator as it was.
+            again = flgp.load(tmp_path / "m.flgp").get_params()[name]
+            assert isinstance(found, np.random.RandomState)
+            assert found.randint(2**31) == again.randint(2**31)
+            assert value.randint(2**31) == pickle.loads(before).get_params()[name].randint(2**31)
         else:
             assert type(found) is type(value)
             assert str(found) == str(value)
@@ -260,15 +267,23 @@ def whole(fitted, tmp_path):
     return (tmp_path / "m.flgp").read_bytes()
 
 
-def resealed(data, change):
+def resealed(data, change, more=0):
     """The file with its header changed, and lengths and checksum made to fit."""
+
+    def of_text(text):
+        header = json.loads(text)
+        return json.dumps(change(header) or header).encode()
+
+    return sealed_text(data, of_text, more)
+
+
+def sealed_text(data, change, more=0):
+    """The same for the text of the header; the arrays are said to be `more` bytes longer than they are."""
     start = len(container.MAGIC)
     version, size, rest = struct.unpack_from("<HQQ", data, start)
     body = data[container.PREFIX_BYTES :]
-    header = json.loads(body[:size])
-    header = change(header) or header
-    text = json.dumps(header).encode()
-    fixed = struct.pack("<HQQ", version, len(text), rest)
+    text = change(body[:size])
+    fixed = struct.pack("<HQQ", version, len(text), rest + more)
     payload = body[size:]
     digest = hashlib.sha256(container.MAGIC + fixed + text + payload).digest()
     return container.MAGIC + fixed + digest + text + payload
@@ -319,19 +334,97 @@ def test_headers_that_lie_are_refused(whole, tmp_path):
 
     refused(tmp_path, learned("predict", 3), "not a learned attribute")
     refused(tmp_path, learned("__class__", 3), "not a learned attribute")
-    refused(tmp_path, learned("x_", {"Popen": {}}), "unknown to this version")
-    refused(tmp_path, learned("x_", {"regressor": {}}), "unknown to this version")
-    refused(tmp_path, learned("x_", {"graph prior of time": {"colour": 1.0}}), "no field 'colour'")
-    refused(tmp_path, learned("x_", {"log-normal prior": {"spread": 1.0}}), "lacks the field 'median'")
-    refused(tmp_path, learned("x_", {"flat prior": {"__class__": 1}}), "no field")
-    refused(tmp_path, learned("x_", {"Gaussian likelihood": {"noise_variance": -1.0}}), "must be positive")
-    refused(tmp_path, learned("x_", {"array": 10**6}), "no array")
-    refused(tmp_path, learned("x_", {"array": -1}), "no array")
-    refused(tmp_path, learned("x_", {"spam": 1}), "unknown to this version")
+    refused(tmp_path, learned("x_", {"array": 0}), "not a learned attribute")
+    refused(tmp_path, learned("likelihood_", {"Popen": {}}), "unknown to this version")
+    refused(tmp_path, learned("likelihood_", {"regressor": {}}), "unknown to this version")
+    refused(tmp_path, learned("likelihood_", {"flat prior": {}}), "not one of: Bernoulli")
+    negative = {"Gaussian likelihood": {"noise_variance": -1.0}}
+    refused(tmp_path, learned("likelihood_", negative), "is -1.0, not between")
+    refused(tmp_path, learned("anchors_", {"array": 10**6}), "not an array of this file")
+    refused(tmp_path, learned("anchors_", {"array": -1}), "not an array of this file")
+
+    def given(name, value):
+        return resealed(whole, lambda h: h["parameters"].update({name: value}))
+
+    refused(tmp_path, given("time_prior", {"graph prior of time": {"colour": 1.0}}), "no field 'colour'")
+    refused(tmp_path, given("time_prior", {"log-normal prior": {"spread": 1.0}}), "lacks the field 'median'")
+    refused(tmp_path, given("time_prior", {"flat prior": {"__class__": 1}}), "no field")
+    refused(tmp_path, given("colour", 3), "no field 'colour'")
+    refused(tmp_path, given("n_neighbors", -3), "must be an integer")
     deep: list = []
     for _ in range(100):
         deep = [deep]
-    refused(tmp_path, learned("x_", deep), "nested too deeply")
+    refused(tmp_path, given("linear", deep), "nested too deeply")
+
+
+def test_json_that_only_python_accepts_is_refused(whole, tmp_path):
+    def with_text(old, new):
+        assert old in whole
+        return sealed_text(whole, lambda text: text.replace(old, new, 1))
+
+    refused(tmp_path, with_text(b'"n_rows": 240', b'"n_rows": 240, "n_rows": 240'), "damaged")
+    refused(tmp_path, with_text(b'"in_memory": true', b'"in_memory": NaN'), "damaged")
+    refused(tmp_path, with_text(b'"p": 1.0', b'"p": Infinity'), "damaged")
+    refused(tmp_path, with_text(b'"p": 1.0', b'"p": 1e999'), "not between")
+    nested = b"[" * 200_000 + b"]" * 200_000
+    refused(tmp_path, with_text(b'"in_memory": true', b'"in_memory": ' + nested), "damaged")
+    many = b"[" + b"[]," * 3_000_000 + b"[]]"
+    refused(tmp_path, with_text(b'"in_memory": true', b'"in_memory": ' + many), "damaged")
+
+
+def test_pipes_and_folders_are_refused_at_once(whole, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path, "/dev/zero"):
+        for read in (flgp.load, describe):
+            with pytest.raises(ModelFileError, match="not a regular file"):
+                read(path)
+
+
+def test_describe_verifies_the_checksum(whole, tmp_path):
+    (tmp_path / "bad.flgp").write_bytes(whole[:-100] + b"?" + whole[-99:])
+    with pytest.raises(ModelFileError, match="damaged"):
+        describe(tmp_path / "bad.flgp")
+
+
+def test_a_forged_state_of_a_generator_is_refused(fitted, tmp_path):
+    """A position outside of the state made the next fit read foreign memory."""
+    flgp.save(fitted["random state"], tmp_path / "m.flgp")
+    whole = (tmp_path / "m.flgp").read_bytes()
+
+    def with_state(state):
+        return resealed(whole, lambda h: h["parameters"].update({"random_state": {"random_state": state}}))
+
+    legacy = {"tuple": ["MT19937", {"array": 0}, 2**31, 0, 0.0]}
+    for state in (legacy, [], [2**32], [-1], [0.5], list(range(100)), {"dict": {}}, "MT19937"):
+        refused(tmp_path, with_state(state), "cannot be read")
+    (tmp_path / "m.flgp").write_bytes(with_state([1, 2, 3]))
+    assert flgp.load(tmp_path / "m.flgp").random_state.randint(9) < 9
+
+
+def test_a_file_cannot_ask_for_more_than_it_holds(whole, tmp_path):
+    """Neither a length that the file does not have, nor one array many times, nor a file full of holes."""
+    refused(tmp_path, resealed(whole, lambda h: h["arrays"][0].update(shape=[2**40])), "damaged")
+    refused(tmp_path, resealed(whole, lambda h: h["arrays"][0].update(shape=[0, 2**40])), "damaged")
+
+    def often(header):
+        (function,) = header["process"]["process"]["functions"]["tuple"]
+        components = function["latent function"]["components"]["tuple"]
+        components[0]["component of a mixture"]["weight"] = 1 / 9000
+        components *= 9000
+
+    refused(tmp_path, resealed(whole, often), "too often")
+
+    def another(header):
+        header["arrays"].append({"dtype": "<f8", "shape": [2**30], "order": "C"})
+
+    hole = resealed(whole, another, more=8 * 2**30)
+    path = tmp_path / "sparse.flgp"
+    path.write_bytes(hole)
+    os.truncate(path, len(hole) + 8 * 2**30)
+    before = time.perf_counter()
+    with pytest.raises(ModelFileError, match="nothing refers to"):
+        flgp.load(path)
+    assert time.perf_counter() - before < 2.0  # eight gigabytes were not read
 
 
 def test_array_tables_that_lie_are_refused(whole, tmp_path):
@@ -381,7 +474,7 @@ def test_fields_added_later_take_their_defaults(whole, tmp_path):
 def test_a_file_describes_itself(whole, tmp_path):
     about = describe(tmp_path / "m.flgp")
     assert about["class"] == "FLGPRegressor"
-    assert about["format"] == 2
+    assert about["format"] == 3
     assert about["versions"]["numpy"] == np.__version__
     assert about["bytes"] == len(whole)
 

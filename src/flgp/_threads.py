@@ -6,6 +6,7 @@ Whoever starts a computation says how many, `with threads(n):`, and all that is 
 from __future__ import annotations
 
 import os
+import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -58,36 +59,94 @@ def thread_count(n_jobs: int | None) -> int:
     return max(1, cores + 1 + n_jobs) if n_jobs < 0 else n_jobs
 
 
-class _BlasLimit:
-    """BLAS held at one thread while anybody asks for it; safe when fits run in several threads."""
+class _Deferred:
+    """SIGINT waits until the block ends: what is inside happens as a whole, or not at all.
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._users = 0
-        self._controller: ThreadpoolController | None = None  # made once: it scans all loaded libraries
-        self._limits: Any = None
+    For changes of state of a few microseconds. Python runs its handlers in the main thread; in others, and
+    where the signal is handled outside of Python, there is nothing to defer.
+    """
 
     def __enter__(self) -> None:
-        with self._lock:
-            self._users += 1
-            if self._users == 1:
-                if self._controller is None:
-                    self._controller = ThreadpoolController()
-                self._limits = self._controller.limit(limits=1, user_api="blas")
+        self._caught = False
+        self._before: Any = None
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.getsignal(signal.SIGINT)
+            if self._before is not None:
+                signal.signal(signal.SIGINT, self._note)
+
+    def _note(self, *_: object) -> None:
+        self._caught = True
 
     def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._users -= 1
-            if self._users == 0:
-                self._limits.restore_original_limits()
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+            if self._caught:
+                signal.raise_signal(signal.SIGINT)
 
 
-single_threaded_blas = _BlasLimit()
+class _BlasLimit:
+    """BLAS at one thread while anybody holds it there; safe when fits run in several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()  # a hold may be collected while another is being settled
+        self._libraries: list[Any] | None = None  # found once: that scans everything that is loaded
+        self._before: list[int] | None = None  # threads of each library, while they are limited
+        self.holds: set[int] = set()
+
+    def settle(self, hold: int, wanted: bool) -> None:
+        """Add or remove a hold, and limit BLAS if there is any."""
+        with _Deferred(), self._lock:
+            (self.holds.add if wanted else self.holds.discard)(hold)
+            if self.holds and self._before is None:
+                if self._libraries is None:
+                    self._libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+                self._before = [library.get_num_threads() for library in self._libraries]
+                for library in self._libraries:
+                    _set_threads(library, 1)
+            elif not self.holds and self._before is not None:
+                for library, count in zip(self._libraries or [], self._before, strict=True):
+                    _set_threads(library, count)
+                self._before = None
+
+
+def _set_threads(library: Any, count: int) -> None:
+    """From any thread; threadpoolctl itself obeys only the first one that asked, for ever."""
+    getattr(library, "_real_set_num_threads", library.set_num_threads)(count)
+
+
+_blas = _BlasLimit()
+
+
+class _Hold:
+    """One BLAS thread inside.
+
+    An interrupt after the end of the block but before the first line of `__exit__` skips that. The object is
+    then collected, which ends its hold as well.
+    """
+
+    def __enter__(self) -> None:
+        try:
+            _blas.settle(id(self), True)
+        except BaseException:  # an interrupt that waited
+            _blas.settle(id(self), False)
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        _blas.settle(id(self), False)
+
+    def __del__(self) -> None:
+        if id(self) in _blas.holds:
+            _blas.settle(id(self), False)
+
+
+def single_threaded_blas() -> AbstractContextManager[None]:
+    """One BLAS thread while anybody asks for it."""
+    return _Hold()
 
 
 def limited_blas() -> AbstractContextManager[None]:
     """Large dense algebra on as many BLAS threads as may be used; one thread is the shared limit above."""
-    return single_threaded_blas if current_threads() == 1 else nullcontext()
+    return single_threaded_blas() if current_threads() == 1 else nullcontext()
 
 
 def blas_for(size: int) -> AbstractContextManager[None]:
@@ -95,7 +154,7 @@ def blas_for(size: int) -> AbstractContextManager[None]:
 
     On a busy machine it is thirty times as fast, because BLAS threads wait for each other by spinning.
     """
-    return limited_blas() if size > _ONE_THREAD_SIZE else single_threaded_blas
+    return limited_blas() if size > _ONE_THREAD_SIZE else single_threaded_blas()
 
 
 def thread_map(function: Callable[[T], R], items: Iterable[T], at_most: int | None = None) -> Iterator[R]:
@@ -104,7 +163,7 @@ def thread_map(function: Callable[[T], R], items: Iterable[T], at_most: int | No
     The results are those of one thread, bit for bit: every item is computed alone and in order of use.
     """
     n_threads = current_threads() if at_most is None else min(current_threads(), at_most)
-    with single_threaded_blas:
+    with single_threaded_blas():
         items = iter(items)
         first = list(islice(items, 2))
         if n_threads == 1 or len(first) < 2:  # a pool for one item would cost more than small items do

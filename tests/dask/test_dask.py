@@ -199,6 +199,33 @@ def test_chunks_that_change_between_passes(rings, change):
         FLGPClassifier(n_anchors=60, n_eigenpairs=20, random_state=0).fit(lazy, y)
 
 
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("shape", ["one column", "one axis", "three columns"])
+def test_chunks_of_another_width_are_refused_in_every_pass(rings, shape, late):
+    """One column would be answered by broadcasting."""
+    X, y = rings
+    reads = []
+
+    def load(block, block_info=None):
+        start = block_info[0]["array-location"][0][0] if block_info else 0
+        reads.append(start)
+        if start != 500 or (late and reads.count(500) == 1):
+            return block
+        return {"one column": block[:, :1], "one axis": block[:, 0], "three columns": block[:, [0, 1, 1]]}[
+            shape
+        ]
+
+    lazy = da.from_array(X, chunks=(500, 2)).map_blocks(load, dtype=float, meta=np.empty((0, 2)))
+    place = r"chunk 1 of X \(rows 500 to 999\) has the shape .* but X has 2 columns"
+    with pytest.raises(ValueError, match=place):
+        FLGPClassifier(**settings(X)).fit(lazy, y)
+    if not late:
+        model = FLGPClassifier(**settings(X)).fit(X, y)
+        for answer in (model.predict, model.predict_proba, model.distance_to_anchors):
+            with pytest.raises(ValueError, match=place):
+                answer(lazy).compute()
+
+
 def test_shapes_and_types_are_checked(rings):
     X, y = rings
     model = FLGPClassifier(**settings(X)).fit(X, y)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 try:
     import rich  # noqa: F401 - only for the error message
@@ -14,6 +18,7 @@ except ImportError as error:  # pragma: no cover - depends on the installation
 
 from .. import __version__
 from . import bench, brain
+from ._text import printable
 from .fit import fit
 from .info import info
 from .predict import predict
@@ -49,14 +54,38 @@ def options(
     """Heat-kernel Gaussian processes on unknown manifolds."""
 
 
+class Interrupt(BaseException):
+    """Ctrl-C; not a KeyboardInterrupt, which Typer would take for itself and call "Aborted"."""
+
+
+def _interrupt(*_: object) -> None:
+    raise Interrupt
+
+
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; an error prints one sentence and exits with code 2."""
+    """Run the command line; an error prints one sentence and exits with code 2, Ctrl-C with code 130."""
     try:
-        app(arguments)
+        with _interruptible():
+            app(arguments)
     except (ValueError, OSError, TypeError, ImportError, MemoryError) as error:
         sentence = " ".join(str(error).split())
-        typer.echo(f"Error: {sentence}", err=True)
+        typer.echo(f"Error: {printable(sentence)}", err=True)
         sys.exit(2)
-    except KeyboardInterrupt:
-        typer.echo("Stopped. Run the same command again to continue from here.", err=True)
+    except (Interrupt, KeyboardInterrupt):
+        typer.echo("Stopped. Run the same command again; `flgp reproduce` continues from here.", err=True)
         sys.exit(130)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Ctrl-C raises Interrupt inside, unless it is ignored, as in the background of a shell."""
+    before = None
+    try:
+        if threading.current_thread() is threading.main_thread():
+            before = signal.getsignal(signal.SIGINT)
+            if callable(before):
+                signal.signal(signal.SIGINT, _interrupt)
+        yield
+    finally:
+        if callable(before):
+            signal.signal(signal.SIGINT, before)

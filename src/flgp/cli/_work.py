@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from .._progress import observed, stage
+from ._text import printable
 
 
 class Work:
@@ -79,5 +80,5 @@ class Work:
         if self._quiet:
             return
         for note in self.notes:
-            self._console.print(f"Note: {note}.", style="yellow", markup=False)
-        typer.echo(text)
+            self._console.print(f"Note: {printable(note)}.", style="yellow", markup=False)
+        typer.echo(printable(text))

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from .._files import write_figure
 from ..experiments.measure.catalogue import MEASUREMENTS, find
 
 CASES = {
@@ -65,7 +66,7 @@ def _against_peers(case: str) -> Callable[..., None]:
         if plot is not None:
             from ..experiments.bench.figure import plot_runs
 
-            plot_runs(runs).savefig(plot)
+            write_figure(plot_runs(runs), plot)
 
     return run
 

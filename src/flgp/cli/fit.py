@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from .._files import check_target
 from ..tables import Schema, TableError, TableModel, read_table
 from ..tables.schema import SCALINGS
 from ._options import Data, Json, Quiet, plain
@@ -72,6 +73,7 @@ def fit(
     from .. import save
 
     _check_choices(likelihood, scaling, output)
+    check_target(output, [data])
     work = Work(_SHARES, quiet, as_json)
     with work.running():
         with work.stage("reading the table"):

@@ -9,6 +9,7 @@ import typer
 
 from ..io import describe
 from ._options import Json, Model, load_model, plain
+from ._text import printable
 
 
 def info(model: Model, as_json: Json = False) -> None:
@@ -44,7 +45,7 @@ def info(model: Model, as_json: Json = False) -> None:
         return
     width = max(map(len, result))
     for name, value in result.items():
-        typer.echo(f"{name.replace('_', ' '):<{width}}  {_text(value)}")
+        typer.echo(f"{name.replace('_', ' '):<{width}}  {printable(_text(value))}")
 
 
 def _text(value: Any) -> str:

@@ -34,6 +34,10 @@ def predict(
     keep: Annotated[
         bool, typer.Option("--keep", help="Put the columns of the table before the predictions.")
     ] = False,
+    escape_formulas: Annotated[
+        bool,
+        typer.Option("--escape-formulas", help="An apostrophe before text that a spreadsheet would run."),
+    ] = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -45,7 +49,7 @@ def predict(
     if output is None and as_json:
         raise TableError("--json needs --output: predictions and summary cannot both go to the screen.")
     if output is not None:
-        check_output(output)
+        check_output(output, model, data)
     work = Work(_SHARES, quiet or output is None, as_json)
     with work.running():
         with work.stage("loading the model"):
@@ -60,7 +64,7 @@ def predict(
             if output is None:
                 typer.echo(_csv(table), nl=False)
                 return
-            write_table(table, output)
+            write_table(table, output, escape_formulas)
     far = int(np.sum(predictions["distance"].to_numpy() > _FAR))
     if far:
         work.notes.append(

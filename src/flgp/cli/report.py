@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from .._files import check_target
 from ..tables import TableError, read_table
 from ..tables.model import labels, numbers
 from ._options import Data, Exposure, Json, Model, Quiet, Trials, load_model
@@ -36,6 +37,7 @@ def report(
         raise TableError(f"{output} is not the name of an HTML file. Use a name that ends in .html.")
     if not output.resolve().parent.is_dir():
         raise TableError(f"There is no folder {output.parent}. Create it first.")
+    check_target(output, [model, data])
     work = Work(_SHARES, quiet, as_json)
     with work.running():
         with work.stage("loading the model"):

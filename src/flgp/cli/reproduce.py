@@ -18,6 +18,7 @@ from rich.progress import (
 )
 from rich.table import Table as RichTable
 
+from .._files import write_figure, write_text
 from ..experiments.reproduce.catalogue import NAMES, find
 
 if TYPE_CHECKING:
@@ -78,9 +79,9 @@ def reproduce(
         console.print(_rich(table))
         if table.note:
             console.print(table.note, style="dim", highlight=False)
-        (folder / f"{table.name}.csv").write_text(table.csv(), encoding="utf-8")
+        write_text(folder / f"{table.name}.csv", table.csv())
     text = "\n".join(table.markdown() for table in tables)
-    (folder / "tables.md").write_text(text, encoding="utf-8")
+    write_text(folder / "tables.md", text)
     if figures:
         _draw(console, experiment, rows, options, folder)
     console.print(f"Results in {folder}", highlight=False)
@@ -144,7 +145,7 @@ def _draw(
     with printed():
         for name, figure in experiment.figures(rows, options):
             for ending in ("png", "pdf"):
-                figure.savefig(folder / f"{name}.{ending}")
+                write_figure(figure, folder / f"{name}.{ending}")
             console.print(f"figure {folder / name}.png", highlight=False, soft_wrap=True)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
 
+from .._files import replacing
 from .._typing import Array
 
 CACHE_VARIABLE = "FLGP_CACHE_DIR"
@@ -58,22 +58,15 @@ def cached_rows(
         return ready
     _LOG.info("making %s", path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Written under a temporary name and then renamed: interrupted or parallel runs never leave half a file.
-    handle, temporary = tempfile.mkstemp(prefix=f".{name}-", suffix=".tmp", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            header = {"descr": "<f4", "fortran_order": False, "shape": shape}
-            np.lib.format.write_array_header_1_0(file, header)
-            n_rows = 0
-            for block in make():
-                n_rows += len(block)
-                file.write(np.ascontiguousarray(block, dtype="<f4").tobytes())
+    with replacing(path) as file:
+        header = {"descr": "<f4", "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(file, header)
+        n_rows = 0
+        for block in make():
+            n_rows += len(block)
+            file.write(np.ascontiguousarray(block, dtype="<f4").tobytes())
         if n_rows != shape[0]:
             raise ValueError(f"{name} has {n_rows} rows instead of {shape[0]}.")
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
     made = _open(path, shape)
     if made is None:
         raise OSError(f"{path} was written but cannot be read back. Is the disk full or shared?")

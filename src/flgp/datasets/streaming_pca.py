@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from .._threads import single_threaded_blas
 from .._typing import Array
 
 
@@ -54,7 +54,7 @@ def fit_pca(blocks: Callable[[], Iterable[Array]], n_components: int) -> Pca:
             f"n_components={n_components} must be between 1 and the {width} columns of the data."
         )
     offset = total / count
-    with threadpool_limits(1):  # for a few hundred columns more threads are slower
+    with single_threaded_blas():  # for a few hundred columns more threads are slower
         _, vectors = np.linalg.eigh(scatter / count - np.outer(offset, offset))
     components = vectors[:, ::-1][:, :n_components]
     largest = np.abs(components).argmax(axis=0)

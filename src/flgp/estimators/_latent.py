@@ -125,8 +125,7 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
             with self._working():
                 yield
         except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
+            self.__dict__ = before  # in one step, so that another interrupt does not come in between
             raise
 
     def _all_labels(self, added: Labels, replace: bool) -> Labels:

@@ -118,8 +118,12 @@ class HeatKernelModel:
             raise
 
     def _forget(self) -> None:
-        for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("__")]:
-            delattr(self, name)
+        # In one step, so that an interrupt does not leave some of them.
+        self.__dict__ = {
+            name: value
+            for name, value in vars(self).items()
+            if not name.endswith("_") or name.startswith("__")
+        }
 
     def _validated(self, X: Any, reset: bool) -> Any:
         """`X` as an array, or as a source that checks its rows whenever it reads some."""

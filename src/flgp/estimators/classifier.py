@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._typing import Array, BoolArray, RowLike
 from ..likelihoods import AnyLikelihood, Bernoulli, Categorical, Observations
+from ..process.draws_field import DrawsField
 from ..process.evidence import KnownValues, Target
 from ..process.learning import LearnedFunction
 from ..process.sharpness import best_sharpness
@@ -29,7 +30,7 @@ from ._fitting import fit_model, transduce, update_model
 from ._latent import LatentModel, labeled_rows
 from .class_prior import check_class_prior, log_odds_shift, shifted, soft_shares
 from .labels import Labels
-from .validation import check_choice, check_row_values, check_weights
+from .validation import check_choice, check_row_values, check_weights, refuse_repeats
 
 MULTI_CLASS = ("auto", "one_vs_rest", "coupled")
 RESIDUALS = ("local", "auto")
@@ -233,6 +234,7 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         """The labelled rows among those of X."""
         weight, missing = check_weights(sample_weight, missing)
         labeled = np.flatnonzero(~missing)
+        refuse_repeats(None if weight is None else weight[labeled])
         known = {"weight": None if weight is None else weight[labeled]}
         return Labels(labeled_rows(X, labeled), _plain(y[labeled]), known, labeled)
 
@@ -357,7 +359,8 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
 
     def _most_probable(self, views: Sequence[View]) -> Array:
         function = self._process_.functions[0]
-        if len(self.classes_) <= 2 and len(function.components) == 1 and self._shift_ is None:
+        gaussian = len(function.components) == 1 and not isinstance(function.components[0].field, DrawsField)
+        if len(self.classes_) <= 2 and gaussian and self._shift_ is None:
             # The link is symmetric: p > 1/2 where the latent mean is positive, and no variance is needed.
             positive = function.latent_mean(views) > 0
             return self.classes_[positive.astype(int) * (len(self.classes_) - 1)]

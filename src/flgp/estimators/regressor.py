@@ -23,7 +23,7 @@ from ._fitting import fit_model, scalar_or_array, transduce, update_model
 from ._latent import LatentModel, interval_levels, labeled_rows
 from .labels import Labels, checked_targets
 from .sizes import row_sizes
-from .validation import check_choice, check_positive, check_row_values, check_weights
+from .validation import check_choice, check_positive, check_row_values, check_weights, refuse_repeats
 
 MEANS = ("constant", "zero")
 RESIDUALS = ("local", "auto")
@@ -237,6 +237,7 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         obs = Observations.of(part.y[:, output], row=part.row, **part.known)
         likelihood.validate(obs)
         obs = likelihood.absorb_weights(obs)
+        refuse_repeats(obs.weight)
         constant = Constant()
         if self.mean == "constant":
             constant = Constant(likelihood.initial_mean(obs), likelihood.latent_scale(obs) ** 2)
@@ -397,7 +398,10 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         own = {name: None if column is None else column[known] for name, column in values.items()}
         prediction = self._answer(X[known], self._predictive_mean, self._sizes(X[known], **own))
         weight = None if weight is None else weight[known]
-        return float(r2_score(targets[known], prediction, sample_weight=weight))
+        # R² has no unit; a power of two changes no digit, and squares do not overflow.
+        largest = max(float(np.abs(targets[known]).max()), float(np.abs(prediction).max()))
+        unit = 2.0 ** np.floor(np.log2(largest)) if largest > 0 else 1.0
+        return float(r2_score(targets[known] / unit, prediction / unit, sample_weight=weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -12,6 +12,8 @@ from sklearn.utils import check_random_state
 from .._typing import Array, BoolArray
 from ..likelihoods.observations import LARGEST, rows_in_words
 
+# A weight counts observations, and with more of them than this nothing is left of the prior's digits.
+_MOST_OBSERVATIONS = 1e9
 # Parameters stay within these, so that their products with squared distances are numbers.
 _LEAST, _MOST = 1e-50, 1e50
 
@@ -84,3 +86,12 @@ def check_weights(sample_weight: Any, missing: BoolArray) -> tuple[Array | None,
     if not weight[~missing].any():
         raise ValueError("sample_weight is zero in every labelled row. Give at least one a positive weight.")
     return weight, missing | (weight == 0)
+
+
+def refuse_repeats(weight: Array | None) -> None:
+    """Refuse weights that stand for too many observations; Gaussian ones have become noise before."""
+    if weight is not None and weight.max(initial=0.0) > _MOST_OBSERVATIONS:
+        raise ValueError(
+            f"sample_weight is up to {weight.max():.1e}, but a weight counts as that many observations, at "
+            f"most {_MOST_OBSERVATIONS:.0e}. Divide all weights by the largest."
+        )

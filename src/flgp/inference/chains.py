@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
 from .._stored import stored
+from .._threads import single_threaded_blas
 from .._typing import Array, IntArray
 from ..likelihoods import Categorical, Likelihood, Observations
 from .diagnostics import diagnose
@@ -161,7 +161,7 @@ def run_chains(
             raise ValueError(f"{name} must be at least {least}, not {value}.")
     sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
     # More BLAS threads than one slow down algebra of this size.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with single_threaded_blas():
         runs = [
             _run_chain(sampler, np.random.default_rng(child), n_draws, n_warmup, thin, n_monitored)
             for child in sequence.spawn(n_chains)

@@ -50,6 +50,8 @@ class AndersonMixer:
         units = whiten(changes).reshape(len(steps), -1)
         gram = units @ units.T
         gram.flat[:: len(gram) + 1] *= 1.0 + 1e-10
+        if not np.isfinite(gram).all():  # steps too large to combine
+            return point + gap
         share = np.linalg.lstsq(gram, -units @ unit_gap.ravel(), rcond=1e-12)[0]
         moves = (steps + changes).reshape(len(steps), -1)
         return point + gap + (share @ moves).reshape(point.shape)
@@ -127,6 +129,8 @@ class ExpectationPropagation:
             change = float(np.abs(unit_gap).max())
             if change < tolerance:
                 return sites, True
+            if not np.isfinite(change):
+                break
             if change < smallest:
                 best, smallest = sites, change
             sites = mixer(sites, gap, unit_gap, whiten)

@@ -19,8 +19,10 @@ from scipy.optimize import OptimizeResult
 from .. import _stored
 from .container import plain_array
 from .errors import ModelFileError
+from .rules import scalar, special
 
-_MAX_DEPTH = 60
+# Words of 32 bits in the seed that stands for a random generator.
+_SEED_WORDS = 4
 
 
 class Encoder:
@@ -49,12 +51,12 @@ class Encoder:
         if isinstance(value, np.ndarray):
             return self._array(value)
         if isinstance(value, np.generic):
-            return {"scalar": self._add(np.asarray(value))}
+            return self._scalar(value)
         if isinstance(value, sparse.csr_array):
             parts = (value.data, value.indices, value.indptr)
             return {"sparse": [*(self._array(part) for part in parts), [*value.shape]]}
         if isinstance(value, np.random.RandomState):
-            return {"random_state": self.encode(value.get_state(legacy=True))}
+            return {"random_state": _seed_of(value)}
         if (concept := _concepts().get(type(value))) is not None:
             held = {entry.name: getattr(value, entry.name) for entry in _stored.stored_fields(type(value))}
             return {concept: self.entries(held)}
@@ -78,73 +80,81 @@ class Encoder:
             self._position[id(value)] = self._add(value)
         return {"array": self._position[id(value)]}
 
+    def _scalar(self, value: np.generic) -> Any:
+        """A NumPy scalar as its dtype and value."""
+        plain = plain_array(np.asarray(value))
+        held = plain.item()
+        if isinstance(held, float) and not math.isfinite(held):
+            held = repr(held)
+        return {"scalar": [plain.dtype.str, held]}
+
     def _add(self, value: np.ndarray) -> int:
         plain_array(value)
         self.arrays.append(value)
         return len(self.arrays) - 1
 
 
+def _seed_of(generator: np.random.RandomState) -> list[int]:
+    """A seed drawn from a copy of a generator, which stays as it is.
+
+    The state itself is not stored: a forged one could make the generator read memory that is not its own.
+    """
+    copy = np.random.RandomState()
+    copy.set_state(generator.get_state(legacy=False))
+    words: list[int] = copy.randint(0, 2**32, _SEED_WORDS, dtype=np.uint64).tolist()
+    return words
+
+
 class Decoder:
-    """Turns JSON and arrays back into objects; anything unexpected raises an ordinary exception."""
+    """Turns JSON and arrays that were checked (`contents.check_contents`) back into objects."""
 
     def __init__(self, arrays: list[np.ndarray]) -> None:
         self.arrays = arrays
 
-    def decode(self, node: Any, depth: int = 0) -> Any:
+    def decode(self, node: Any) -> Any:
         """The value of a node."""
-        if depth > _MAX_DEPTH:
-            raise ValueError("nested too deeply")
         if isinstance(node, list):
-            return [self.decode(item, depth + 1) for item in node]
+            return [self.decode(item) for item in node]
         if not isinstance(node, dict):
             return node
         if set(node) == {"objects", "shape"}:
-            return self._object_array(node, depth)
+            return self._object_array(node)
         ((kind, content),) = node.items()
         if kind == "float":
-            return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[content]
+            return special(content, "a number")
         if kind == "array":
-            return self._array(content)
+            return self.arrays[content]
         if kind == "scalar":
-            return self._array(content)[()]
+            return scalar(content, "a number")
         if kind == "tuple":
-            return tuple(self.decode(item, depth + 1) for item in content)
+            return tuple(self.decode(item) for item in content)
         if kind == "dict":
-            return self.entries(content, depth)
+            return self.entries(content)
         if kind == "pairs":
-            return {self.decode(k, depth + 1): self.decode(v, depth + 1) for k, v in content}
+            return {self.decode(k): self.decode(v) for k, v in content}
         if kind == "result":
-            return OptimizeResult(**self.entries(content, depth))
+            return OptimizeResult(**self.entries(content))
         if kind == "sparse":
-            return _sparse([self.decode(part, depth + 1) for part in content])
+            return _sparse([self.decode(part) for part in content])
         if kind == "random_state":
-            generator = np.random.RandomState(0)
-            generator.set_state(self.decode(content, depth + 1))
-            return generator
-        if kind not in _stored.CONCEPTS:
-            raise ValueError(f"{kind!r} is unknown to this version of flgp")
-        return _rebuilt(_stored.CONCEPTS[kind], self.entries(content, depth))
+            return np.random.RandomState(content)
+        return _rebuilt(_stored.CONCEPTS[kind], self.entries(content))
 
-    def entries(self, content: Any, depth: int = 0) -> dict[str, Any]:
+    def entries(self, content: Any) -> dict[str, Any]:
         """The values of a JSON object, by name."""
-        return {str(name): self.decode(value, depth + 1) for name, value in content.items()}
+        return {name: self.decode(value) for name, value in content.items()}
 
-    def _array(self, position: Any) -> np.ndarray:
-        if type(position) is not int or not 0 <= position < len(self.arrays):
-            raise ValueError(f"no array {position!r}")
-        return self.arrays[position]
-
-    def _object_array(self, node: dict[str, Any], depth: int) -> np.ndarray:
-        items = [self.decode(item, depth + 1) for item in node["objects"]]
-        flat = np.empty(len(items), dtype=object)
-        flat[:] = items
-        return flat.reshape([int(n) for n in node["shape"]])
+    def _object_array(self, node: dict[str, Any]) -> np.ndarray:
+        flat = np.empty(len(node["objects"]), dtype=object)
+        for i, item in enumerate(node["objects"]):  # one by one: an entry may be a list
+            flat[i] = self.decode(item)
+        return flat.reshape(node["shape"])
 
 
 def _sparse(parts: list[Any]) -> sparse.csr_array:
     """A sparse matrix whose indices are checked before use."""
     data, indices, indptr, shape = parts
-    matrix = sparse.csr_array((data, indices, indptr), shape=tuple(int(size) for size in shape))
+    matrix = sparse.csr_array((data, indices, indptr), shape=tuple(shape))
     matrix.check_format(full_check=True)
     return matrix
 
@@ -159,20 +169,16 @@ def _rebuilt(kind: type, values: dict[str, Any]) -> Any:
 
     No constructor runs, only `__post_init__`, which checks the values and rebuilds what is not stored.
     """
-    known = {entry.name: entry for entry in fields(kind)}
-    if unknown := set(values) - {entry.name for entry in _stored.stored_fields(kind)}:
-        raise ValueError(f"{kind.__name__} has no field {sorted(unknown)[0]!r}")
     made: Any = object.__new__(kind)
-    for name, entry in known.items():
-        if name in values:
-            value = values[name]
+    for entry in fields(kind):
+        if entry.name in values:
+            value = values[entry.name]
         elif entry.default is not MISSING:
             value = entry.default
-        elif entry.default_factory is not MISSING:
-            value = entry.default_factory()
         else:
-            raise ValueError(f"{kind.__name__} lacks the field {name!r}")
-        object.__setattr__(made, name, value)
+            assert entry.default_factory is not MISSING  # the schema requires all other fields
+            value = entry.default_factory()
+        object.__setattr__(made, entry.name, value)
     if hasattr(made, "__post_init__"):
         made.__post_init__()
     return made

@@ -13,30 +13,34 @@ Offsets are not stored: they follow from the sizes, so arrays cannot overlap or 
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import math
 import os
 import re
 import stat
 import struct
-import uuid
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 
+from .._files import replacing
 from .errors import ModelFileError
+from .rules import ArrayEntry
 
 MAGIC = b"\x89FLGP\r\n\x1a"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 _FIXED = struct.Struct("<HQQ")
 _DIGEST_BYTES = 32
 PREFIX_BYTES = len(MAGIC) + _FIXED.size + _DIGEST_BYTES
 _ALIGNMENT = 64
-_MAX_HEADER_BYTES = 64 * 2**20
+# A parsed header takes up to a hundred bytes for every value in it: both limits together keep that below
+# the memory of any machine.
+_MAX_HEADER_BYTES, _MAX_HEADER_VALUES = 64 * 2**20, 2_000_000
+# Axes of an array without entries say nothing about the file's length.
+_MOST_OF_NOTHING = 2**24
+_CHUNK = 2**20
 # Booleans, integers, floats and text; nothing that could hold a Python object.
 _DTYPE = re.compile(r"\|b1|[|<][iu]1|<[iu][248]|<f[48]|<U[1-9]\d{0,5}")
 
@@ -53,8 +57,8 @@ def write(path: str | os.PathLike, header: dict[str, Any], arrays: Sequence[np.n
     """Write header and arrays atomically: `path` holds either the complete new file or the old one."""
     arrays = [plain_array(values) for values in arrays]
     table = [
-        {"dtype": a.dtype.str, "shape": list(a.shape), "order": "C" if a.flags.c_contiguous else "F"}
-        for a in arrays
+        {"dtype": entry.dtype.str, "shape": list(entry.shape), "order": entry.order}
+        for entry in array_table(arrays)
     ]
     text = json.dumps({**header, "arrays": table}, ensure_ascii=False, allow_nan=False).encode()
     if len(text) > _MAX_HEADER_BYTES:
@@ -65,123 +69,166 @@ def write(path: str | os.PathLike, header: dict[str, Any], arrays: Sequence[np.n
     for values in arrays:
         digest.update(_bytes(values))
         digest.update(_padding(values.nbytes))
-    target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex[:12]}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            file.write(MAGIC + fixed + digest.digest() + text)
-            for values in arrays:
-                file.write(_bytes(values))
-                file.write(_padding(values.nbytes))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            temporary.unlink()
+    with replacing(path) as file:
+        file.write(MAGIC + fixed + digest.digest() + text)
+        for values in arrays:
+            file.write(_bytes(values))
+            file.write(_padding(values.nbytes))
 
 
-def read(path: str | os.PathLike, max_bytes: int) -> tuple[dict[str, Any], list[np.ndarray]]:
-    """Header and arrays of a file, after a check of its format, length and checksum."""
-    with open(path, "rb") as file:
-        start = _read_start(file, path, max_bytes)
-        payload = np.empty(start.payload_bytes, dtype=np.uint8)
-        if file.readinto(payload.data) != start.payload_bytes:
-            raise ModelFileError(f"{path} ends too early. Copy the file again.")
-    start.digest.update(payload.data)
-    if start.digest.digest() != start.seal:
-        raise _damaged(path)
-    header = _parsed(start.text, path)
-    return header, list(_split(payload, header, path))
+class ModelFile:
+    """An open file: the header, then (`arrays`) the rest with a check of the checksum."""
 
-
-def read_header(path: str | os.PathLike, max_bytes: int) -> dict[str, Any]:
-    """The header alone, without a check of the checksum."""
-    with open(path, "rb") as file:
-        return _parsed(_read_start(file, path, max_bytes).text, path)
-
-
-class _Start(NamedTuple):
-    text: bytes  # the header, not parsed
-    payload_bytes: int
-    digest: Any  # of everything read so far
-    seal: bytes  # the expected digest of the whole file
-
-
-def _read_start(file: Any, path: Any, max_bytes: int) -> _Start:
-    status = os.fstat(file.fileno())
-    if not stat.S_ISREG(status.st_mode):
-        raise ModelFileError(f"{path} is not a regular file. Pass the path of a model file.")
-    size = status.st_size
-    prefix = file.read(PREFIX_BYTES)
-    if prefix[: len(MAGIC)] != MAGIC:
-        raise ModelFileError(f"{path} is not an flgp model file. Write one with flgp.save(model, path).")
-    if len(prefix) < PREFIX_BYTES:
-        raise ModelFileError(f"{path} ends too early: it has only {size} bytes. Copy the file again.")
-    fixed = prefix[len(MAGIC) : len(MAGIC) + _FIXED.size]
-    version, header_bytes, payload_bytes = _FIXED.unpack(fixed)
-    if version > FORMAT_VERSION:
-        raise ModelFileError(
-            f"{path} has format {version}, but this flgp reads format {FORMAT_VERSION}. Upgrade flgp."
-        )
-    if version < 1:
-        raise _damaged(path)
-    if version < FORMAT_VERSION:
-        raise ModelFileError(
-            f"{path} has format {version}, from before the first release, but this flgp reads format "
-            f"{FORMAT_VERSION}. Fit the model again and save it."
-        )
-    if size > max_bytes:
-        raise ModelFileError(
-            f"{path} has {size:,} bytes, more than the limit of {max_bytes:,}. "
-            "Raise max_bytes if you trust the file."
-        )
-    expected = PREFIX_BYTES + header_bytes + payload_bytes
-    if size != expected:
-        what = "ends too early" if size < expected else "has bytes after its end"
-        raise ModelFileError(f"{path} {what}: {size:,} bytes instead of {expected:,}. Copy the file again.")
-    if header_bytes > _MAX_HEADER_BYTES:
-        raise _damaged(path)
-    text = file.read(header_bytes)
-    digest = hashlib.sha256(MAGIC + fixed)
-    digest.update(text)
-    return _Start(text, payload_bytes, digest, prefix[-_DIGEST_BYTES:])
-
-
-def _parsed(text: bytes, path: Any) -> dict[str, Any]:
-    try:
-        header = json.loads(text.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise _damaged(path) from error
-    if not isinstance(header, dict) or not isinstance(header.get("arrays"), list):
-        raise _damaged(path)
-    return header
-
-
-def _split(payload: np.ndarray, header: dict[str, Any], path: Any) -> Any:
-    """Each array, copied to separate memory, so that it is aligned and can be freed alone."""
-    position = 0
-    for entry in header["arrays"]:
-        dtype, shape, order = _checked_entry(entry, path)
-        size = math.prod(shape) * dtype.itemsize
-        if position + _padded(size) > len(payload):
+    def __init__(self, file: BinaryIO, path: Any, max_bytes: int) -> None:
+        self._file, self._path = file, path
+        self.size = os.fstat(file.fileno()).st_size
+        header_bytes, self._payload_bytes, self._seal, fixed = self._start(max_bytes)
+        text = file.read(header_bytes)
+        self._digest = hashlib.sha256(MAGIC + fixed)
+        self._digest.update(text)
+        self.header = self._parsed(text)
+        self.table = [self._checked_entry(entry) for entry in self.header["arrays"]]
+        # Before any array is read: the file must be as long as its arrays are.
+        if sum(_padded(entry.nbytes) for entry in self.table) != self._payload_bytes:
             raise _damaged(path)
-        flat = payload[position : position + size].view(dtype)
-        yield flat.reshape(shape, order=order).copy(order=order)
-        position += _padded(size)
-    if position != len(payload):
-        raise _damaged(path)
+
+    def arrays(self) -> list[np.ndarray]:
+        """All arrays, each in memory of its own."""
+        found = [self._read_array(entry) for entry in self.table]
+        self._check_seal()
+        for values in found:
+            if not _is_proper(values):
+                raise _damaged(self._path)
+        return found
+
+    def verify(self) -> None:
+        """Read the rest for its checksum alone, a little at a time."""
+        left = self._payload_bytes
+        while left:
+            chunk = self._file.read(min(left, _CHUNK))
+            if not chunk:
+                self._too_short()
+            self._digest.update(chunk)
+            left -= len(chunk)
+        self._check_seal()
+
+    def _start(self, max_bytes: int) -> tuple[int, int, bytes, bytes]:
+        """Lengths of the header and the arrays, the expected digest, and the bytes that state the lengths."""
+        path, size = self._path, self.size
+        prefix = self._file.read(PREFIX_BYTES)
+        if prefix[: len(MAGIC)] != MAGIC:
+            raise ModelFileError(f"{path} is not an flgp model file. Write one with flgp.save(model, path).")
+        if len(prefix) < PREFIX_BYTES:
+            raise ModelFileError(f"{path} ends too early: it has only {size} bytes. Copy the file again.")
+        fixed = prefix[len(MAGIC) : len(MAGIC) + _FIXED.size]
+        version, header_bytes, payload_bytes = _FIXED.unpack(fixed)
+        if version > FORMAT_VERSION:
+            raise ModelFileError(
+                f"{path} has format {version}, but this flgp reads format {FORMAT_VERSION}. Upgrade flgp."
+            )
+        if version < 1:
+            raise _damaged(path)
+        if version < FORMAT_VERSION:
+            raise ModelFileError(
+                f"{path} has format {version}, from before the first release, but this flgp reads format "
+                f"{FORMAT_VERSION}. Fit the model again and save it."
+            )
+        if size > max_bytes:
+            raise ModelFileError(
+                f"{path} has {size:,} bytes, more than the limit of {max_bytes:,}. "
+                "Raise max_bytes if you trust the file."
+            )
+        expected = PREFIX_BYTES + header_bytes + payload_bytes
+        if size != expected:
+            what = "ends too early" if size < expected else "has bytes after its end"
+            raise ModelFileError(
+                f"{path} {what}: {size:,} bytes instead of {expected:,}. Copy the file again."
+            )
+        if header_bytes > _MAX_HEADER_BYTES:
+            raise _damaged(path)
+        return header_bytes, payload_bytes, prefix[-_DIGEST_BYTES:], fixed
+
+    def _parsed(self, text: bytes) -> dict[str, Any]:
+        if text.count(b",") + text.count(b"[") + text.count(b"{") > _MAX_HEADER_VALUES:
+            raise _damaged(self._path)
+        try:
+            header = json.loads(
+                text.decode("utf-8"), object_pairs_hook=_once_each, parse_constant=_no_constant
+            )
+        except (ValueError, RecursionError) as error:
+            raise _damaged(self._path) from error
+        if not isinstance(header, dict) or not isinstance(header.get("arrays"), list):
+            raise _damaged(self._path)
+        return header
+
+    def _checked_entry(self, entry: Any) -> ArrayEntry:
+        if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "order"}:
+            raise _damaged(self._path)
+        dtype, shape, order = entry["dtype"], entry["shape"], entry["order"]
+        known = isinstance(dtype, str) and _DTYPE.fullmatch(dtype) and order in ("C", "F")
+        sizes = isinstance(shape, list) and len(shape) <= 8
+        if not known or not sizes or not all(type(n) is int and 0 <= n < 2**48 for n in shape):
+            raise _damaged(self._path)
+        if 0 in shape and max(shape) > _MOST_OF_NOTHING:
+            raise _damaged(self._path)
+        return ArrayEntry(np.dtype(dtype), tuple(shape), order)
+
+    def _read_array(self, entry: ArrayEntry) -> np.ndarray:
+        flat = np.empty(entry.nbytes, dtype=np.uint8)
+        if self._file.readinto(flat.data) != entry.nbytes:  # type: ignore[attr-defined]
+            self._too_short()
+        self._digest.update(flat.data)
+        padding = self._file.read(_padded(entry.nbytes) - entry.nbytes)
+        self._digest.update(padding)
+        if padding.strip(b"\0"):
+            raise _damaged(self._path)
+        return flat.view(entry.dtype).reshape(entry.shape, order=entry.order)  # type: ignore[call-overload]
+
+    def _check_seal(self) -> None:
+        if self._digest.digest() != self._seal:
+            raise _damaged(self._path)
+
+    def _too_short(self) -> NoReturn:
+        raise ModelFileError(f"{self._path} ends too early. Copy the file again.")
 
 
-def _checked_entry(entry: Any, path: Any) -> tuple[np.dtype, tuple[int, ...], Any]:
-    if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "order"}:
-        raise _damaged(path)
-    dtype, shape, order = entry["dtype"], entry["shape"], entry["order"]
-    known = isinstance(dtype, str) and _DTYPE.fullmatch(dtype) and order in ("C", "F")
-    sizes = isinstance(shape, list) and len(shape) <= 8
-    if not known or not sizes or not all(type(n) is int and 0 <= n < 2**48 for n in shape):
-        raise _damaged(path)
-    return np.dtype(dtype), tuple(shape), order
+@contextmanager
+def opened(path: str | os.PathLike, max_bytes: int) -> Iterator[ModelFile]:
+    """A model file, its format, lengths and header checked. Pipes and devices are refused."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise ModelFileError(f"{path} is not a regular file. Pass the path of a model file.")
+    # Without O_NONBLOCK a pipe that takes the file's place in between would make us wait for ever.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    with open(os.open(path, flags | getattr(os, "O_CLOEXEC", 0)), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ModelFileError(f"{path} is not a regular file. Pass the path of a model file.")
+        yield ModelFile(file, path, max_bytes)
+
+
+def array_table(arrays: Sequence[np.ndarray]) -> list[ArrayEntry]:
+    """What a header says about arrays."""
+    return [ArrayEntry(a.dtype, a.shape, "C" if a.flags.c_contiguous else "F") for a in arrays]
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name occurs twice")
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _is_proper(values: np.ndarray) -> bool:
+    """Whether the bytes of an array are values of its dtype: of booleans and text not all are."""
+    if values.dtype.kind == "b":
+        return bool((values.view(np.uint8) <= 1).all())
+    if values.dtype.kind == "U" and values.size:
+        letters = np.ravel(values, order="K").view(np.uint32)
+        return bool(((letters < 0xD800) | ((letters > 0xDFFF) & (letters <= 0x10FFFF))).all())
+    return True
 
 
 def _padded(size: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import platform
+import warnings
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
 from ..estimators import FLGPClassifier, FLGPRegressor, HeatKernelFeatures
+from ..estimators.columns import choose_roles
 from . import container
 from .codec import Decoder, Encoder
+from .contents import check_contents
 from .errors import ModelFileError
 
 DEFAULT_MAX_BYTES = 16 * 2**30
 # Number of points whose predictions are stored, and the tolerance when `load` repeats them.
 _WITNESSES, _TOLERANCE = 5, 1e-8
+# At most this many anchors at which a loaded model must give finite answers.
+_PROBES = 256
 # Larger labelled designs are left out; the loaded model then has no evidence at other hyperparameters.
 _MAX_EVIDENCE_BYTES = 64 * 2**20
 # Names in files of the estimators, and of the attributes that are not public.
@@ -97,7 +102,26 @@ def save(model: Any, path: str | os.PathLike) -> None:
     points = estimator._examples_[:_WITNESSES]
     header["witness"] = encoder.encode([points, *_predictions(estimator, points)])
     header["labels"] = _unless_large(encoder, getattr(estimator, "_labels_", None))
+    _refuse_unreadable(estimator, header, encoder.arrays)
     container.write(path, header, encoder.arrays)
+
+
+def _refuse_unreadable(estimator: Any, header: dict[str, Any], arrays: list[np.ndarray]) -> None:
+    """Ask of a model what `load` will ask of its file, before there is one."""
+    plain = [container.plain_array(values) for values in arrays]
+    try:
+        check = check_contents({**header, "arrays": None}, container.array_table(plain), _parameter_names())
+        check.values(plain)
+        estimator._check_parameters()
+        _check_answers(estimator)
+    except ValueError as error:
+        raise ModelFileError(
+            f"This model cannot be stored: {error}. Use joblib or pickle for this model."
+        ) from error
+
+
+def _parameter_names() -> dict[str, list[str]]:
+    return {name: list(kind().get_params(deep=False)) for name, kind in ESTIMATORS.items()}
 
 
 def _is_learned(name: str) -> bool:
@@ -146,18 +170,27 @@ def load(path: str | os.PathLike, *, max_bytes: int = DEFAULT_MAX_BYTES) -> Any:
     >>> flgp.load(path).predict(data.X[:1]).shape
     (1,)
     """
-    header, arrays = container.read(path, max_bytes)
+    with container.opened(path, max_bytes) as file:
+        header = file.header
+        try:
+            check = check_contents(header, file.table, _parameter_names())
+            arrays = file.arrays()
+            check.values(arrays)
+        except ModelFileError as error:
+            raise _unreadable(path, header, error) from error
     try:
-        with np.errstate(all="ignore"):
+        # What the file says is data of an unknown origin: whatever goes wrong below is its fault.
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             return _model(header, Decoder(arrays), path)
     except ModelFileError:
         raise
-    except Exception as error:  # any error while decoding means that the file is bad
+    except Exception as error:
         raise _unreadable(path, header, error) from error
 
 
 def describe(path: str | os.PathLike, *, max_bytes: int = DEFAULT_MAX_BYTES) -> dict[str, Any]:
-    """Describe a model file without loading it: class, parameters, versions, sizes.
+    """Describe a model file without loading it: class, versions, sizes. Its checksum is verified.
 
     Parameters
     ----------
@@ -168,46 +201,103 @@ def describe(path: str | os.PathLike, *, max_bytes: int = DEFAULT_MAX_BYTES) -> 
     -------
     dict with the keys "class", "format", "versions", "bytes", "arrays"
     """
-    header = container.read_header(path, max_bytes)
-    return {
-        "class": getattr(ESTIMATORS.get(header.get("model", "")), "__name__", "unknown"),
-        "format": container.FORMAT_VERSION,
-        "versions": header.get("versions", {}),
-        "bytes": os.path.getsize(path),
-        "arrays": len(header["arrays"]),
-    }
+    with container.opened(path, max_bytes) as file:
+        try:
+            check_contents(file.header, file.table, _parameter_names())
+            file.verify()
+        except ModelFileError as error:
+            raise _unreadable(path, file.header, error) from error
+        return {
+            "class": ESTIMATORS[file.header["model"]].__name__,
+            "format": container.FORMAT_VERSION,
+            "versions": file.header["versions"],
+            "bytes": file.size,
+            "arrays": len(file.table),
+        }
 
 
 def _model(header: dict[str, Any], decoder: Decoder, path: Any) -> Any:
-    name = header["model"]
-    if name not in ESTIMATORS:
-        raise ModelFileError(
-            f"{path} holds a {name!r}, a model that flgp {_versions()['flgp']} does not know. Upgrade flgp."
-        )
-    kind = ESTIMATORS[name]
+    """The model of a file that was checked."""
+    kind = ESTIMATORS[header["model"]]
     estimator = kind(**decoder.entries(header["parameters"]))
-    parameters = estimator.get_params(deep=False)
+    estimator._check_parameters()
     for attribute, value in decoder.entries(header["learned"]).items():
-        if attribute in parameters or not _is_learned(attribute) or hasattr(kind, attribute):
-            raise ValueError(f"{attribute!r} is not a learned attribute")
         setattr(estimator, attribute, value)
     for section, attribute in _SECTIONS.items():
         if section in header:
             setattr(estimator, attribute, decoder.decode(header[section]))
     if header["labels"] is not None:
         estimator._labels_ = decoder.decode(header["labels"])
-    check_is_fitted(estimator)
-    if estimator._examples_.shape[1:] != (estimator.n_features_in_,) or estimator.eigenvalues_.ndim != 1:
-        raise ValueError("the stored examples do not match n_features_in_")
+    _check_answers(estimator)
     _check_witness(estimator, decoder.decode(header["witness"]), path)
     if header["table"] is None:
         return estimator
-    from ..tables import Schema, TableModel
+    from ..tables import TableModel
 
-    table = decoder.decode(header["table"])
-    if not isinstance(table, Schema) or len(table.feature_names) != estimator.n_features_in_:
-        raise ValueError("the columns of the table do not match the model")
-    return TableModel(estimator, table)
+    return TableModel(estimator, decoder.decode(header["table"]))
+
+
+def _check_answers(estimator: Any) -> None:
+    """Labels that the model could have been fitted on, and finite answers at nodes and at fitted rows.
+
+    Every value was checked alone; together they may still be too large.
+    """
+    if estimator.n_graph_components_ != estimator.basis_.n_parts:
+        raise ValueError("n_graph_components_ is not the number of connected parts")
+    _check_roles(estimator)
+    if hasattr(estimator, "transform"):
+        return
+    for known, function in zip(estimator._known_, estimator._process_.functions, strict=False):
+        # Those of a mixture surround the values at which it was made.
+        layers, room = estimator._process_.layers, 1e-6 if len(function.components) == 1 else 1e6
+        at_best = layers[function.components[0].layer].variances(known.values).sum()
+        if not any(abs(part.variances.sum() - at_best) <= room * at_best for part in function.components):
+            raise ValueError("the known hyperparameters are not those of the model")
+    if isinstance(estimator, FLGPRegressor):
+        wanted = type(estimator._likelihood())
+        functions = estimator._process_.functions
+        if any(type(part.likelihood) is not wanted for f in functions for part in f.components):
+            raise ValueError("the likelihood is not that of the parameters")
+    labels = getattr(estimator, "_labels_", None)
+    if labels is not None:
+        estimator._targets(labels, estimator._known_)
+        estimator._inputs(labels.points)  # refuses points that are not on the geometry
+    for answer in _predictions(estimator, _probes(estimator)):
+        if not np.isfinite(answer).all():
+            raise ValueError("predictions are not finite")
+
+
+def _check_roles(estimator: Any) -> None:
+    """The parameters give the columns of X the roles that they have in the fitted model."""
+    roles = estimator._roles_
+    linear = getattr(estimator, "linear", None)
+    if isinstance(linear, str) and linear == "auto":  # decided by the number of labels, among others
+        linear = None if roles.linear is None else "geometry"
+    found = choose_roles(
+        estimator._geometry(),
+        estimator.n_features_in_,
+        getattr(estimator, "feature_names_in_", None),
+        geometry_columns=estimator.geometry_columns,
+        linear=linear,
+        groups=getattr(estimator, "groups", None),
+        residual_columns=getattr(estimator, "residual_columns", None),
+    )
+    pairs: list[tuple[Any, Any]] = [(found.geometry, roles.geometry), (found.linear, roles.linear)]
+    pairs += [(found.groups, roles.groups), (found.names, roles.names)]
+    if (found.local is None) != (roles.local is None):
+        raise ValueError("the roles of columns are not those of the parameters")
+    if found.local is not None:
+        pairs += [(found.local.index, roles.local.index), (found.local.scale, roles.local.scale)]
+    if not all((one is None) == (other is None) and np.array_equal(one, other) for one, other in pairs):
+        raise ValueError("the roles of columns are not those of the parameters")
+
+
+def _probes(estimator: Any) -> Array:
+    """Fitted rows, and where the model has anchors in all columns of X, some of these."""
+    anchors = getattr(estimator, "anchors_", None)
+    if anchors is None or anchors.shape[1] != estimator.n_features_in_:
+        return estimator._examples_
+    return np.concatenate([estimator._examples_, anchors[:: -(-len(anchors) // _PROBES)]])
 
 
 def _predictions(estimator: Any, points: Array) -> list[Array]:
@@ -254,8 +344,11 @@ def _versions() -> dict[str, str]:
 
 
 def _unreadable(path: Any, header: dict[str, Any], error: BaseException) -> ModelFileError:
+    if str(error).startswith(f"{path} "):  # the bytes themselves are wrong
+        return ModelFileError(str(error))
     versions = header.get("versions")
-    writer = versions.get("flgp", "?") if isinstance(versions, dict) else "?"
+    writer = versions.get("flgp") if isinstance(versions, dict) else None
+    writer = writer if isinstance(writer, str) and len(writer) < 30 and writer.isprintable() else "?"
     return ModelFileError(
         f"{path} cannot be read by this flgp (it was written by {writer}): {error}. "
         "Load it with that version, or fit the model again."

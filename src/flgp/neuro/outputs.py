@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from .._files import move
 from .errors import ImageError
+
+# Folders of runs that were killed are removed after a day: by then no run is still writing.
+_LONGEST_RUN = 24 * 3600.0
 
 
 class OutputFiles:
@@ -29,7 +33,7 @@ class OutputFiles:
     def publish(self) -> None:
         """Move every file to its place."""
         for name in self._names:
-            os.replace(self._workshop / name, self._folder / name)
+            move(self._workshop / name, self._folder / name)
         self.published = [self._folder / name for name in self._names]
 
 
@@ -47,6 +51,7 @@ def output_files(folder: str | Path) -> Iterator[OutputFiles]:
     try:
         if made:
             folder.mkdir()
+        _sweep(folder)
         workshop = Path(tempfile.mkdtemp(prefix=".flgp-", dir=folder))
     except OSError as error:
         raise ImageError(f"cannot write to {folder}: {error.strerror}. Choose another --output.") from error
@@ -59,3 +64,10 @@ def output_files(folder: str | Path) -> Iterator[OutputFiles]:
         shutil.rmtree(workshop, ignore_errors=True)
         if made:
             folder.rmdir()
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what killed runs left behind."""
+    for left in folder.glob(".flgp-*"):
+        if left.is_dir() and time.time() - left.stat().st_mtime > _LONGEST_RUN:
+            shutil.rmtree(left, ignore_errors=True)

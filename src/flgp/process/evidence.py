@@ -165,7 +165,8 @@ class Evidence:
         result = self.inference.evaluate(
             self.variances(values), self.likelihood_at(values), self._state, rough, self.local_at(values)
         )
-        self._state = result.state
+        if np.isfinite(result.log_evidence):  # otherwise its state is no start for the next
+            self._state = result.state
         self.evaluations += 1
         by_name = self.terms.gradient(values, result.gradient_log_d[: self.terms.n_features])
         names = self.target.likelihood.parameter_names

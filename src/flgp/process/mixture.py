@@ -234,7 +234,8 @@ def _mixed_moments(weights: Array, moments: Sequence[tuple[Array, Array]]) -> tu
         return moments[0]
     means, variances = (np.stack(values) for values in zip(*moments, strict=True))
     mean = weights @ means
-    return mean, weights @ (variances + (means - mean) ** 2)
+    # Far off the geometry means of exp(f) are huge, and their square must still be a number.
+    return mean, weights @ (variances + np.minimum(np.abs(means - mean), 1e150) ** 2)
 
 
 def _prior_covariance(

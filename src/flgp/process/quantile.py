@@ -31,24 +31,28 @@ def predictive_quantile(
     def probability(y: Array) -> Array:
         total = np.zeros(len(y))
         for (weight, likelihood), (values, shares) in zip(parts, latent, strict=True):
-            for f, share in zip(values, shares, strict=True):
-                total += weight * share * likelihood.cdf(y, f)
+            total += weight * (shares @ likelihood.cdf(np.broadcast_to(y, values.shape), values))
         return total
 
     center = sum(
         weight * shares @ likelihood.conditional_mean(values)
         for (weight, likelihood), (values, shares) in zip(parts, latent, strict=True)
     )
-    # Where the mean is large compared with the spread, the ends must be accurate in units of the spread.
-    spread = np.sqrt(
-        sum(
-            weight
-            * shares
-            @ (likelihood.conditional_variance(values) + (likelihood.conditional_mean(values) - center) ** 2)
-            for (weight, likelihood), (values, shares) in zip(parts, latent, strict=True)
+    # Where the mean is large compared with the spread, the ends must be accurate in units of the spread. Off
+    # the geometry exp(f) may have no spread that is a number.
+    with np.errstate(over="ignore"):
+        spread = np.sqrt(
+            sum(
+                weight
+                * shares
+                @ (
+                    likelihood.conditional_variance(values)
+                    + (likelihood.conditional_mean(values) - center) ** 2
+                )
+                for (weight, likelihood), (values, shares) in zip(parts, latent, strict=True)
+            )
         )
-    )
-    low, high = _bracket(probability, np.asarray(center, float), level, discrete)
+    low, high = _bracket(probability, np.asarray(center, float), np.asarray(spread), level, discrete)
     for _ in range(_MAX_STEPS):
         middle = np.floor((low + high) / 2) if discrete else (low + high) / 2
         if discrete and (high - low <= 1).all():
@@ -87,25 +91,29 @@ def mixture_quantile(parts: Sequence[tuple[float, Array, Array]], level: float) 
 
 
 def _bracket(
-    probability: Callable[[Array], Array], center: Array, level: float, discrete: bool
+    probability: Callable[[Array], Array], center: Array, spread: Array, level: float, discrete: bool
 ) -> tuple[Array, Array]:
     """Ends with P(low) < level ≤ P(high); for counts low may be -1."""
-    width = np.ceil(np.maximum(np.abs(center), 1.0))
+    # In units of the spread, whatever the unit of y; heavy tails may have none.
+    start = np.where(np.isfinite(spread) & (spread > 0), 4.0 * spread, np.maximum(np.abs(center), 1.0))
+    start = np.maximum(start, 1e-15 * np.abs(center))
     if discrete:
-        low, high = np.full(len(center), -1.0), np.ceil(center)
+        start = np.ceil(np.maximum(start, 1.0))
+        low, high = np.maximum(np.floor(center) - start, -1.0), np.ceil(center)
     else:
-        low, high = center - width, center + width
+        low, high = center - start, center + start
+    width = start
     for _ in range(_MAX_STEPS):
         short = probability(high) < level
         if not short.any():
             break
         high = np.where(short, high + width, high)
         width = np.where(short, 2 * width, width)
-    width = np.maximum(np.abs(center), 1.0)
-    for _ in range(0 if discrete else _MAX_STEPS):
+    width = start
+    for _ in range(_MAX_STEPS):
         long = probability(low) >= level
-        if not long.any():
+        if not (long & (low > -1.0) if discrete else long).any():
             break
-        low = np.where(long, low - width, low)
+        low = np.where(long, np.maximum(low - width, -1.0) if discrete else low - width, low)
         width = np.where(long, 2 * width, width)
     return low, high

@@ -14,6 +14,8 @@ from ..likelihoods import AnyLikelihood, Gaussian
 from ..terms import AMPLITUDE, TIME
 from .evidence import Evidence
 
+# What a search is told where the evidence is not a number.
+_NO_CANDIDATE = 1e100
 _GRADIENT_TOLERANCE = 1e-3
 # Starts that are followed, of those looked at.
 _FOLLOWED = 2
@@ -103,7 +105,14 @@ def climb(evidence: Evidence, start: Array, bounds: list[tuple[float, float]], r
     """L-BFGS within the bounds of theta."""
 
     def objective(theta: Array) -> tuple[float, Array]:
-        value, gradient = evidence.log_posterior(theta, rough)
+        # Far off, an approximation may overflow: such a place is no candidate.
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                value, gradient = evidence.log_posterior(theta, rough)
+        except np.linalg.LinAlgError:
+            return _NO_CANDIDATE, np.zeros_like(theta)
+        if not (np.isfinite(value) and np.isfinite(gradient).all()):
+            return _NO_CANDIDATE, np.zeros_like(theta)
         return -value, -gradient
 
     options = {"maxiter": 60, "gtol": _GRADIENT_TOLERANCE}

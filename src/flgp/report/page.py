@@ -7,7 +7,6 @@ import os
 from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
-from pathlib import Path
 from string import Template
 from typing import Any
 
@@ -16,6 +15,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from .. import views
+from .._files import write_text
 from .._typing import Array, BoolArray, IntArray
 from ..rows.labels import is_missing_label
 from .charts import Chart, spread
@@ -89,7 +89,7 @@ def write_report(
         # A "</script>" in a name must not end the element.
         data=json.dumps(data, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c"),
     )
-    Path(path).write_text(text, encoding="utf-8")
+    write_text(path, text)
 
 
 def labeled(model: Any, y: Any) -> BoolArray:

@@ -9,10 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from .._files import check_target, replacing
 from .errors import TableError
 
 __all__ = ["TableError", "read_table", "write_table"]
 
+# Text that begins with one of these is a formula to a spreadsheet.
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 _READERS = (".csv", ".tsv", ".parquet", ".feather", ".npy", ".npz")
 
 
@@ -51,21 +54,31 @@ def read_table(path: str | os.PathLike) -> Any:
     return frame
 
 
-def write_table(frame: Any, path: str | os.PathLike) -> None:
-    """Write a DataFrame; the file extension sets the format."""
+def write_table(frame: Any, path: str | os.PathLike, escape_formulas: bool = False) -> None:
+    """Write a DataFrame; the file extension sets the format.
+
+    `escape_formulas` puts an apostrophe before text in CSV and TSV that a spreadsheet would run as a formula.
+    """
     path = Path(path)
     suffix = _suffix(path)
+    if suffix == ".npy":
+        text = [name for name in frame.columns if frame[name].dtype.kind not in "iufb"]
+        if text:
+            raise TableError(f"{path.name} can hold numbers only, but {text[0]!r} is text. Use .npz or .csv.")
+    if escape_formulas and suffix in (".csv", ".tsv"):
+        frame = _without_formulas(frame)
     try:
-        if suffix in (".csv", ".tsv"):
-            frame.to_csv(path, sep="," if suffix == ".csv" else "\t", index=False)
-        elif suffix == ".parquet":
-            frame.to_parquet(path, index=False)
-        elif suffix == ".feather":
-            frame.reset_index(drop=True).to_feather(path)
-        elif suffix == ".npy":
-            np.save(path, frame.select_dtypes("number").to_numpy(dtype=float), allow_pickle=False)
-        else:
-            np.savez(path, **{name: _plain(frame[name]) for name in frame.columns})
+        with replacing(path) as file:
+            if suffix in (".csv", ".tsv"):
+                frame.to_csv(file, sep="," if suffix == ".csv" else "\t", index=False)
+            elif suffix == ".parquet":
+                frame.to_parquet(file, index=False)
+            elif suffix == ".feather":
+                frame.reset_index(drop=True).to_feather(file)
+            elif suffix == ".npy":
+                np.save(file, frame.select_dtypes("number").to_numpy(dtype=float), allow_pickle=False)
+            else:
+                np.savez(file, **{name: _plain(frame[name]) for name in frame.columns})
     except ImportError as error:
         raise TableError(f"{suffix} files need pyarrow. Install it: pip install 'flgp[cli]'.") from error
     except OSError as error:
@@ -74,9 +87,10 @@ def write_table(frame: Any, path: str | os.PathLike) -> None:
         ) from error
 
 
-def check_output(path: str | os.PathLike) -> None:
-    """Refuse a bad output name before the work rather than after it."""
+def check_output(path: str | os.PathLike, *inputs: str | os.PathLike) -> None:
+    """Refuse a bad output name, or one of the inputs' names, before the work rather than after it."""
     _suffix(Path(path))
+    check_target(path, inputs)
     if not Path(path).resolve().parent.is_dir():
         raise TableError(f"There is no folder {Path(path).parent}. Create it first.")
 
@@ -109,6 +123,14 @@ def _from_arrays(path: Path, suffix: str) -> Any:
     if len({len(values) for values in columns.values()}) > 1:
         raise TableError(f"The arrays in {path} have different lengths. Each needs one row per point.")
     return pandas.DataFrame(columns)
+
+
+def _without_formulas(frame: Any) -> Any:
+    def safe(value: Any) -> Any:
+        return f"'{value}" if isinstance(value, str) and value[:1] in _FORMULAS else value
+
+    texts = {name: frame[name].map(safe) for name in frame.columns if frame[name].dtype.kind not in "iufb"}
+    return frame.assign(**texts).rename(columns=safe)
 
 
 def _plain(values: Any) -> Any:

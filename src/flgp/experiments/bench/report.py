@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
@@ -11,6 +12,7 @@ from statistics import median
 
 import numpy as np
 
+from ..._files import write_text
 from .runner import Run
 
 
@@ -95,7 +97,8 @@ def fitted_slopes(runs: Sequence[Run]) -> dict[tuple[str, str], float]:
 
 def write_csv(runs: Sequence[Run], path: str | PathLike[str]) -> None:
     """Every run, one per line."""
-    with open(path, "w", newline="") as file:
-        writer = csv.DictWriter(file, [field.name for field in fields(Run)])
-        writer.writeheader()
-        writer.writerows(asdict(run) for run in runs)
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, [field.name for field in fields(Run)])
+    writer.writeheader()
+    writer.writerows(asdict(run) for run in runs)
+    write_text(path, text.getvalue())

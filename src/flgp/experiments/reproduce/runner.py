@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import resource
+import signal
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
 
 from threadpoolctl import threadpool_limits
 
@@ -26,14 +29,33 @@ def run_jobs(experiment: Experiment, jobs: Sequence[Row], options: Options, n_jo
             yield _run(experiment, job, options)
         return
     context = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
-    with ProcessPoolExecutor(n_jobs, mp_context=context) as pool:
-        futures = [pool.submit(_run_by_name, experiment.name, job, options) for job in jobs]
-        try:
-            for future in as_completed(futures):
-                yield future.result()
-        finally:
-            for future in futures:
-                future.cancel()
+    pool = ProcessPoolExecutor(n_jobs, mp_context=context)
+    complete = False
+    try:
+        with _deaf_children():
+            futures = [pool.submit(_run_by_name, experiment.name, job, options) for job in jobs]
+        for future in as_completed(futures):
+            yield future.result()
+        complete = True
+    finally:
+        if not complete:  # nobody waits for rows that nobody will store
+            for process in list((getattr(pool, "_processes", None) or {}).values()):
+                process.terminate()
+        pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _deaf_children() -> Iterator[None]:
+    """Processes that start inside never see Ctrl-C: their parent does, and ends them."""
+    if not hasattr(signal, "pthread_sigmask"):  # pragma: no cover - Windows
+        yield
+        return
+    resource_tracker.ensure_running()  # it would lift the block
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def _run_by_name(name: str, job: Row, options: Options) -> Row:

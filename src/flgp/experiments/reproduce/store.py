@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import platform
 from collections.abc import Iterable, Mapping
@@ -11,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ... import __version__
+from ..._files import write_text
+from ..ledger import Ledger
 from .experiment import Experiment, Options, Row
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn")
@@ -21,7 +22,7 @@ class ResultsError(ValueError):
 
 
 class Store:
-    """A results folder: ``run.json`` (versions and settings) and ``rows.csv``.
+    """A results folder: ``run.json`` (versions and settings) and ``rows.csv`` (each row with a checksum).
 
     Parameters
     ----------
@@ -37,7 +38,8 @@ class Store:
         self.columns = (*experiment.keys, *experiment.metrics)
         self.path = folder / "rows.csv"
         self._open(options, command)
-        self.rows = self._read()
+        self._ledger = Ledger(self.path, self.columns)
+        self.rows = [dict(zip(self.columns, map(_value, line), strict=True)) for line in self._ledger.rows]
 
     def _open(self, options: Options, command: str) -> None:
         header = self.folder / "run.json"
@@ -76,22 +78,6 @@ class Store:
         }
         _write_json(header, record)
 
-    def _read(self) -> list[Row]:
-        if not self.path.exists():
-            self.path.write_text(",".join(self.columns) + "\n", encoding="utf-8")
-            return []
-        with self.path.open(newline="", encoding="utf-8") as file:
-            lines = list(csv.reader(file))[1:]
-        # A run that was killed may have left half a line.
-        whole = [line for line in lines if len(line) == len(self.columns)]
-        if len(whole) < len(lines):
-            self._write_all(whole)
-        return [dict(zip(self.columns, map(_value, line), strict=True)) for line in whole]
-
-    def _write_all(self, lines: Iterable[Iterable[str]]) -> None:
-        with self.path.open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file, lineterminator="\n").writerows([self.columns, *lines])
-
     def key(self, row: Mapping[str, Any]) -> tuple[str, ...]:
         """The keys of a row, as text."""
         return tuple(str(row[name]) for name in self.experiment.keys)
@@ -103,8 +89,7 @@ class Store:
 
     def add(self, row: Row) -> None:
         """Store a row, on disk at once."""
-        with self.path.open("a", newline="", encoding="utf-8") as file:
-            csv.writer(file, lineterminator="\n").writerow([_text(row[name]) for name in self.columns])
+        self._ledger.add([_text(row[name]) for name in self.columns])
         self.rows.append({name: _value(_text(row[name])) for name in self.columns})
 
     def ordered(self) -> list[Row]:
@@ -113,7 +98,7 @@ class Store:
 
 
 def _write_json(path: Path, record: Mapping[str, Any]) -> None:
-    path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    write_text(path, json.dumps(record, indent=2) + "\n")
 
 
 def _text(value: Any) -> str:

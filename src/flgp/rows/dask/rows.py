@@ -58,6 +58,7 @@ class DaskRows:
         self.like = like
         self.dtype = working_dtype(array.dtype)
         self._array = array
+        self._columns = int(array.shape[1])
         self._quiet = measured_quietly
         self._marks: list[int] | None = None
         if not np.isnan(array.shape[0]) and 0 in array.shape:
@@ -107,7 +108,7 @@ class DaskRows:
         """Every chunk as a checked array."""
         marks: list[Any] = self._marks or [None] * (len(self._bounds()) - 1)
         return [
-            task(check_chunk, part, self.dtype, number, start, stop - start, mark)
+            task(check_chunk, part, self.dtype, number, self._columns, start, stop - start, mark)
             for number, (part, (start, stop), mark) in enumerate(
                 zip(self._parts(), pairwise(self._bounds()), marks, strict=True)
             )
@@ -157,9 +158,8 @@ class DaskRows:
         start, computed = 0, []
         for number, (part, rows) in enumerate(zip(self._parts(), self._array.chunks[0], strict=True)):
             known = not np.isnan(rows)
-            block = task(
-                check_chunk, part, self.dtype, number, start if known else None, rows if known else None, None
-            )
+            span = (start, rows) if known else (None, None)
+            block = task(check_chunk, part, self.dtype, number, self._columns, *span, None)
             computed.append(task(apply_rows, shared, block))
             start += int(rows) if known else 0
         results = tuple(

@@ -33,13 +33,24 @@ def shared_object(value: Any) -> Delayed:
 
 
 def check_chunk(
-    block: Any, dtype: Any, number: int, start: int | None, rows: int | None, mark: int | None
+    block: Any,
+    dtype: Any,
+    number: int,
+    columns: int,
+    start: int | None,
+    rows: int | None,
+    mark: int | None,
 ) -> Array:
-    """The checked chunk, or an error that names it."""
+    """The checked chunk, or an error that names it: a chunk may be other than the array has promised."""
     where = f"chunk {number} of X"
     if start is not None and rows:
         where += f" (rows {start:,} to {start + rows - 1:,})"
     block = np.asarray(block)
+    if block.ndim != 2 or block.shape[1] != columns:
+        raise ValueError(
+            f"{where} has the shape {block.shape}, but X has {columns} columns. Correct what makes the "
+            "chunks, such as the function given to map_blocks."
+        )
     changed = rows is not None and len(block) != rows
     if not changed:
         block = checked_block(block, dtype, where, start)
@@ -64,7 +75,7 @@ def split_chunk(block: Array) -> list[Array]:
 
 def map_blocks(function: Callable[..., Any], blocks: list[Any], start: int | None = None) -> list[Any]:
     """`function` of each block of a chunk, with the number of its first row if `start` is given."""
-    with single_threaded_blas:  # the threads of the worker run in parallel already
+    with single_threaded_blas():  # the threads of the worker run in parallel already
         if start is None:
             return [function(block) for block in blocks]
         return [function(block, start + i * BLOCK_ROWS) for i, block in enumerate(blocks)]
@@ -79,7 +90,7 @@ def reduce_blocks(
     function: Callable[[Any], Any], combine: Callable[[Any, Any], Any], blocks: list[Any]
 ) -> Any:
     """`function` of each block of a chunk, combined."""
-    with single_threaded_blas:
+    with single_threaded_blas():
         return reduce(combine, map(function, blocks))
 
 

@@ -129,12 +129,16 @@ class LocalModel:
 
     def covariance(self, distance: Array) -> Array:
         """k_u at distances between different points, of any shape."""
-        return self.variance * _CORRELATIONS[self.kernel].value(distance / self.length_scale, self.shape)
+        return self.variance * _CORRELATIONS[self.kernel].value(self._scaled(distance), self.shape)
+
+    def _scaled(self, distance: Array) -> Array:
+        """R = distance/ℓ; so far away that it overflows, it is only far."""
+        return np.minimum(distance / self.length_scale, _UNCONNECTED)
 
     def slope(self, distance: Array, covariance: Array) -> Array:
         """∂k_u/∂ log ℓ at distances whose `covariance` is known."""
         elasticity = _CORRELATIONS[self.kernel].elasticity
-        return covariance * elasticity(distance / self.length_scale, self.shape)
+        return covariance * elasticity(self._scaled(distance), self.shape)
 
     def slopes(self, distance: Array, covariance: Array) -> list[Array]:
         """∂k_u/∂ log ℓ and, for a kernel with a shape, ∂k_u/∂ log α."""
@@ -142,4 +146,4 @@ class LocalModel:
         by_shape = _CORRELATIONS[self.kernel].shape_elasticity
         if by_shape is None:
             return [by_length]
-        return [by_length, covariance * by_shape(distance / self.length_scale, self.shape)]
+        return [by_length, covariance * by_shape(self._scaled(distance), self.shape)]

@@ -1,0 +1,355 @@
+"""Whether the sections of a model file fit each other, before anything is built from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields
+from typing import Any
+
+import numpy as np
+
+from .. import _stored
+from .fits import basis_suits, n_columns, n_coordinates, size_of
+from .learned import LEARNED, PARAMETER, SECTIONS
+from .rules import A, ArrayEntry, ArrayRef, Check, Maybe, Numbers, Record, Text, entries, wrong
+from .rules import ByName as Named
+from .schema import SCHEMA
+
+MODELS = ("regressor", "classifier", "features")
+_NEEDED = ("n_features_in_", "geometry_", "basis_", "eigenvalues_", "bandwidth_", "n_graph_components_")
+_OF_FUNCTIONS = ("diffusion_time_", "amplitude_", "optimizer_result_", "log_marginal_likelihood_value_")
+_OTHER = ("model", "parameters", "learned", "table", "versions", "witness", "labels", "arrays")
+_ALWAYS = ("process", "roles of columns", "examples")
+_LATENT = ("covariates", "known values", "intrinsic dimension", "one target")
+# Names of what may be known about labels, and of the parameters of likelihoods.
+_KNOWN = {"regressor": {"noise_scale", "exposure", "trials", "weight"}, "classifier": {"weight"}}
+_LEARNED_BY = {
+    "gamma likelihood": "shape",
+    "Gaussian likelihood": "noise_variance",
+    "negative binomial likelihood": "dispersion",
+    "Student-t likelihood": "scale",
+}
+# Scaled covariates of fitted rows: a few standard deviations, more for outliers.
+_LARGEST_COVARIATE = 1e8
+
+
+def check_contents(
+    header: Mapping[str, Any], table: Sequence[ArrayEntry], parameters: Mapping[str, Sequence[str]]
+) -> Check:
+    """Check a header; `values` of the result checks the arrays once they are read.
+
+    Parameters
+    ----------
+    header : the JSON of a file
+    table : what the header says about each array
+    parameters : the names of the parameters of each model
+    """
+    check = Check(SCHEMA, table, _has_default)
+    model = header.get("model")
+    if not isinstance(model, str) or model not in MODELS:
+        raise wrong("the file", f"holds a {model!r}, a model that this version of flgp does not know")
+    needed = (*_OTHER, *_ALWAYS, *(("number of features",) if model == "features" else _LATENT))
+    entries(header, "the file", {**dict.fromkeys(_OTHER), **SECTIONS}, lambda name: name not in needed)
+    given = _parameters(check, header["parameters"], parameters[model])
+    found = {name: rule(check, header[name], name, {}) for name, rule in SECTIONS.items() if name in header}
+    learned = _learned(check, header["learned"], model)
+    labels = Maybe(A(("labels",)))(check, header["labels"], "labels", {})
+    Named(Text())(check, {"dict": header["versions"]}, "versions", {})
+    _Fit(check, model, given, found, learned, labels).all()
+    _witness(check, header["witness"], learned["n_features_in_"])
+    _table(check, header["table"], learned["n_features_in_"])
+    check.all_used()
+    return check
+
+
+def _has_default(concept: str, name: str) -> bool:
+    """Whether a field may be missing: it was added later and has a default."""
+    entry = next(entry for entry in fields(_stored.CONCEPTS[concept]) if entry.name == name)
+    return entry.default is not MISSING or entry.default_factory is not MISSING
+
+
+def _parameters(check: Check, content: Any, names: Sequence[str]) -> dict[str, Any]:
+    entries(content, "parameters", dict.fromkeys(names), lambda _: True)
+    return {name: PARAMETER(check, node, f"parameters.{name}", {}) for name, node in content.items()}
+
+
+def _learned(check: Check, content: Any, model: str) -> dict[str, Any]:
+    needed = _NEEDED if model == "features" else _NEEDED + _OF_FUNCTIONS
+    needed = (*needed, "classes_") if model == "classifier" else needed
+    if not isinstance(content, dict):
+        raise wrong("learned", "is not an object with fields")
+    for name in content:
+        if name not in LEARNED:
+            raise wrong("learned", f"has {name!r}, which is not a learned attribute")
+    entries(content, "learned", LEARNED, lambda name: name not in needed)
+    return {name: LEARNED[name](check, node, f"learned.{name}", {}) for name, node in content.items()}
+
+
+def _witness(check: Check, content: Any, p: int) -> None:
+    """A few rows, and what the model said about them."""
+    if not isinstance(content, list) or not 2 <= len(content) <= 6:
+        raise wrong("witness", "is not a list of arrays")
+    Numbers(("rows", "p"), -1e300, 1e300)(check, content[0], "witness", {"p": p})
+    for i, node in enumerate(content[1:], start=1):
+        shape = check.reference(node, f"witness[{i}]").shape
+        axes = tuple(f"axis {j}" for j in range(len(shape)))
+        Numbers(axes, -1e300, 1e300)(check, node, f"witness[{i}]", {})
+
+
+def _table(check: Check, node: Any, p: int) -> None:
+    table = Maybe(A(("columns of a table",)))(check, node, "table", {})
+    if table is None:
+        return
+    width = sum(1 if c["categories"] is None else len(c["categories"]) for c in table["columns"])
+    names = [column["name"] for column in table["columns"]]
+    if width != p or len(set(names)) < len(names):
+        raise wrong("table", "has other columns than the model")
+    if not set(table["about"] or ()) <= {"sample_weight", "exposure", "trials"}:
+        raise wrong("table", "knows something about labels that fit has no argument for")
+
+
+class _Fit:
+    """The relations between the sections of one model."""
+
+    def __init__(
+        self,
+        check: Check,
+        model: str,
+        given: Mapping[str, Any],
+        sections: Mapping[str, Any],
+        learned: Mapping[str, Any],
+        labels: Record | None,
+    ) -> None:
+        self.check, self.model, self.given = check, model, given
+        self.sections, self.learned, self.labels = sections, learned, labels
+        self.process: Record = sections["process"]
+        self.roles: Record = sections["roles of columns"]
+        self.geometry: Record = learned["geometry_"]
+        self.p: int = learned["n_features_in_"]
+
+    def all(self) -> None:
+        """Ask every question."""
+        self._geometry()
+        self._columns()
+        self._terms()
+        self._rows()
+        self._functions()
+
+    def _geometry(self) -> None:
+        basis, learned = self.learned["basis_"], self.learned
+        bases = [term["basis"] for term in self._all_terms() if term.concept == "manifold term"]
+        if not all(basis_suits(self.geometry, other) for other in (basis, *bases)):
+            raise wrong("basis_", "does not live on the geometry of the model")
+        own = basis["spectrum"]["eigenvalues"] if "spectrum" in basis.fields else basis["eigenvalues"]
+        self._same("eigenvalues_", learned["eigenvalues_"], own)
+        anchors = {
+            "point cloud": lambda: self.geometry["graph"]["anchors"],
+            "landmarks": lambda: self.geometry["anchors"],
+        }.get(self.geometry.concept)
+        if (anchors is None) != ("anchors_" not in learned):
+            raise wrong("anchors_", "does not fit the geometry of the model")
+        if anchors is not None:
+            self._same("anchors_", learned["anchors_"], anchors())
+        if self.model == "features":
+            count = size_of(basis)[1]
+            if self.sections["number of features"] != count or count != self._components()[0].dims["M"]:
+                raise wrong("number of features", "is not the number of eigenpairs")
+
+    def _columns(self) -> None:
+        roles, p = self.roles, self.p
+        if (p if roles["geometry"] is None else roles.dims["g"]) != n_columns(self.geometry):
+            raise wrong("roles of columns", "gives the geometry another number of columns than it takes")
+        for name in ("geometry", "linear"):
+            if roles[name] is not None:
+                self._within(roles[name], p, f"roles of columns.{name}")
+        if roles["local"] is not None:
+            self._within(roles["local"]["index"], p, "roles of columns.local")
+        if any(column >= p for column in roles["groups"]):
+            raise wrong("roles of columns", "has groups in columns that X does not have")
+        if roles["names"] is not None and len(roles["names"]) != p:
+            raise wrong("roles of columns", "names another number of columns than X has")
+        named = self.learned.get("feature_names_in_")
+        if named is not None and (len(named) != p or not all(isinstance(name, str) for name in named)):
+            raise wrong("feature_names_in_", "are not the names of the columns of X")
+        if (named is None) != (roles["names"] is None) or (named and named != roles["names"]):
+            raise wrong("feature_names_in_", "differ from the names in the roles of columns")
+        grouped = self.given.get("groups")
+        if (grouped is None) != (not roles["groups"]):
+            raise wrong("roles of columns", "has other groups than the parameters")
+        if not set(self.sections.get("levels", {})) <= set(roles["groups"]):
+            raise wrong("levels", "belong to columns that are not groups")
+
+    def _terms(self) -> None:
+        linear = self.sections.get("covariates")
+        wanted = ["manifold term"] if self.model == "features" or self.given.get("amplitude") != 0 else []
+        wanted += [] if self.roles["linear"] is None else ["linear term"]
+        wanted += ["groups term"] * len(self.roles["groups"])
+        wanted += ["local term by features"] if self._by_features() else []
+        if any([term.concept for term in layer["parts"]] != wanted for layer in self.process["layers"]):
+            raise wrong("process", "has other terms than the parameters ask for")
+        if (linear is None) != (self.roles["linear"] is None):
+            raise wrong("covariates", "do not fit the roles of columns")
+        for term in (*self._all_terms(), *(() if linear is None else (linear,))):
+            if term.concept == "linear term":
+                self._linear(term)
+            elif term.concept == "groups term" and term["column"] not in self.roles["groups"]:
+                raise wrong("groups term", "is about a column that is not a group")
+
+    def _by_features(self) -> bool:
+        return self.sections.get("kind of local term") == "features"
+
+    def _linear(self, term: Record) -> None:
+        if linear := self.roles["linear"]:
+            self._same("linear term.columns", term["columns"], linear)
+        else:
+            raise wrong("linear term", "has columns that the roles of columns do not know")
+        p, columns = self.p, term["columns"]
+        self._within(columns, p, "linear term.columns")
+        nodes = term["at_nodes_of"]
+        if nodes is not None:
+            if self.geometry.concept != "fitted graph" or nodes.shape[0] != self.geometry["n_nodes"]:
+                raise wrong("linear term", "has covariates of nodes that the geometry does not have")
+            column, own = term["node_column"] or 0, self.roles["geometry"]
+            if own is None and column != 0:
+                raise wrong("linear term", "reads the number of a node from the wrong column")
+            if own is not None:
+                words = "reads the number of a node from the wrong column"
+                self.check.later("linear term", words, lambda a: a[0] == column, own, key=column)
+            return
+
+        def ordinary(rows: np.ndarray, which: np.ndarray, center: np.ndarray, scale: np.ndarray) -> bool:
+            return bool(np.abs((rows[:, which] - center) * scale).max(initial=0.0) <= _LARGEST_COVARIATE)
+
+        refs = (self.sections["examples"], columns, term["center"], term["scale"])
+        self.check.later("linear term", "has a scale that no row of X has", ordinary, *refs)
+
+    def _rows(self) -> None:
+        if self.sections["examples"].shape[1] != self.p or self.sections["examples"].shape[0] < 1:
+            raise wrong("examples", "are not rows of X")
+        if self.labels is None:
+            return
+        if self.model == "features" or self.labels.dims["p"] != self.p:
+            raise wrong("labels", "are not about rows of X")
+        if set(self.labels["known"]) != _KNOWN[self.model]:
+            raise wrong("labels", "have other properties than fit has arguments for")
+
+    def _functions(self) -> None:
+        process, components = self.process, self._components()
+        count, coupled = len(process["functions"]), process["coupled"] is not None
+        self._local(components)
+        if self.model == "features":
+            if count != 1 or len(components) != 1 or components[0]["local"] is not None:
+                raise wrong("process", "is not that of eigenfeatures")
+            return
+        known: list[Record] = self.sections["known values"]
+        if len(known) != (1 if coupled else count):
+            raise wrong("known values", "are those of another number of functions")
+        for i, (values, function) in enumerate(zip(known, process["functions"], strict=False)):
+            self._known_values(values, function["components"][0], f"known values[{i}]")
+        if self.model == "classifier":
+            self._classes(count, coupled)
+        elif coupled or (self.sections["one target"] and count != 1):
+            raise wrong("process", "has another number of functions than the model has targets")
+        elif self.labels is not None and self.labels["y"].shape[1:] != (count,):
+            raise wrong("labels", "have another number of targets than the model")
+
+    def _classes(self, count: int, coupled: bool) -> None:
+        classes = self.learned["classes_"]
+        size = classes.shape[0]
+        together = self.given.get("multi_class") != "one_vs_rest"
+        together = together and self.given.get("inference", "auto") in ("auto", "ep")
+        if count != (size if size > 2 else 1) or coupled != (size > 2 and together):
+            raise wrong("process", "has another number of functions than the model has classes")
+        if not self.sections["one target"] or "shift of log odds" not in self.sections:
+            raise wrong("the file", "is not that of a classifier")
+        if any(
+            part["likelihood"].concept not in ("Bernoulli likelihood", "categorical likelihood")
+            or (coupled and part["likelihood"]["n_classes"] != size)
+            for part in self._components()
+        ):
+            raise wrong("process", "has likelihoods that are not about classes")
+        shift = self.sections["shift of log odds"]
+        if shift is not None and shift.shape != (size,):
+            raise wrong("shift of log odds", "is that of another number of classes")
+        if self.labels is not None:
+            same = "are of other classes than the model's"
+            if len(self.labels["y"].shape) != 1:
+                raise wrong("labels", same)
+            self.check.later("labels", same, _same_classes, self.labels["y"], classes)
+        predicted = self.learned.get("transduction_")
+        if predicted is not None:
+            words = "has classes that the model does not know"
+            self.check.later(
+                "transduction_", words, lambda y, known: np.isin(y, known).all(), predicted, classes
+            )
+
+    def _known_values(self, known: Record, component: Record, where: str) -> None:
+        """Hyperparameters by name must be those of the terms and of the likelihood."""
+        if known["likelihood"].concept != component["likelihood"].concept:
+            raise wrong(where, "has another likelihood than the model")
+        wanted = []
+        for term in self.process["layers"][component["layer"]]["parts"]:
+            if term.concept == "groups term":
+                label = term["label"]
+                wanted.append(f"group_variance[{label}]" if label else "group_variance")
+            else:
+                wanted += {
+                    "manifold term": ["diffusion_time", "amplitude"],
+                    "linear term": ["linear_variance"],
+                    "local term by features": ["residual_variance"],
+                }[term.concept]
+        local = known["local"]
+        if (local is None) != (component["local"] is None):
+            raise wrong(where, "has a local term in one place but not in the other")
+        if local is not None:
+            wanted += ["residual_length_scale", "residual_variance"]
+            wanted += ["residual_shape"] if local["kernel"] == "rational_quadratic" else []
+        if own := _LEARNED_BY.get(known["likelihood"].concept):
+            wanted.append(own)
+            if known["likelihood"][own] is None:
+                raise wrong(where, "has a likelihood whose parameters were not learned")
+        if not set(wanted) <= set(known["values"]) or not all(known["values"][name] > 0 for name in wanted):
+            raise wrong(where, f"are not positive values of {', '.join(wanted)}")
+
+    def _local(self, components: Sequence[Record]) -> None:
+        """The columns in which a local term measures distances."""
+        q = (
+            n_coordinates(self.geometry)
+            if self.roles["local"] is None
+            else self.roles["local"]["index"].shape[0]
+        )
+        scale = self.sections.get("scales of the local term")
+        if scale is not None and scale.shape != (q,):
+            raise wrong("scales of the local term", "are those of other columns")
+        for term in self._all_terms():
+            if term.concept == "local term by features" and term.dims["q"] != q:
+                raise wrong("local term by features", "has points in other columns than the model")
+        for part in components:
+            if part["local"] is not None and part["field"]["posterior"].dims["q"] != q:
+                raise wrong("posterior of a local term", "has points in other columns than the model")
+
+    def _all_terms(self) -> list[Record]:
+        return [term for layer in self.process["layers"] for term in layer["parts"]]
+
+    def _components(self) -> list[Record]:
+        return [part for function in self.process["functions"] for part in function["components"]]
+
+    def _same(self, where: str, one: ArrayRef, other: ArrayRef) -> None:
+        """Two references to one array, or arrays of equal values."""
+        if one.shape != other.shape:
+            raise wrong(where, "differs from what it is a copy of")
+        if one.position != other.position:
+            self.check.later(where, "differs from what it is a copy of", np.array_equal, one, other)
+
+    def _within(self, ref: ArrayRef, size: int, where: str) -> None:
+        if ref.shape[0] == 0:
+            raise wrong(where, "names no column")
+        words = "names columns that X does not have"
+        self.check.later(where, words, lambda values: values.max() < size, ref, key=size)
+
+
+def _same_classes(y: np.ndarray, classes: np.ndarray) -> bool:
+    return bool(np.array_equal(np.unique(y), classes))
+
+
+__all__ = ["MODELS", "check_contents"]

@@ -1,0 +1,353 @@
+"""How the fields of a concept fit each other: numbers of nodes, features and labels, and orders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .rules import Check, Record, bind, wrong
+
+
+def size_of(record: Record) -> tuple[int, int]:
+    """Nodes and features of a basis or a term: what its part of a posterior must have."""
+    dims, fields = record.dims, record.fields
+    if record.concept in ("basis of a point cloud", "basis on landmarks"):
+        return size_of(fields["spectrum"])
+    if record.concept in ("eigenvectors at nodes", "eigenfunctions at nodes"):
+        return dims["s"], dims["M"]
+    if record.concept == "manifold term":
+        return size_of(fields["basis"])
+    if record.concept == "linear term":
+        features = dims["q"] if fields["directions"] is None else dims["k"]
+        return features, features
+    if record.concept == "groups term":
+        return dims["G"], dims["G"]
+    if record.concept == "local term by features":
+        return dims["k"], dims["k"]
+    return dims["M"], dims["M"]  # eigenfunctions that are known everywhere
+
+
+def numbered_parts(check: Check, record: Record, where: str) -> None:
+    """Connected parts are numbered from 0, none left out, and no more are capped than there are."""
+    capped = record["n_capped"]
+
+    def complete(parts: np.ndarray) -> bool:
+        top = int(parts.max())
+        # More parts than nodes cannot be; `bincount` of a larger number would not fit in memory.
+        return top < len(parts) and bool(np.bincount(parts).all()) and capped <= top + 1
+
+    check.later(where, "has connected parts that are not numbered from 0", complete, record["components"])
+
+
+def basis_of_cloud(check: Check, record: Record, where: str) -> None:
+    """Eigenvectors and weights are at the same anchors."""
+    spectrum, transition = record["spectrum"], record["transition"]
+    bind({"s": spectrum.dims["s"]}, "s", transition.dims["s"], where)
+
+
+def basis_on_landmarks(check: Check, record: Record, where: str) -> None:
+    """Eigenvectors and weights are at the same landmarks."""
+    bind({"s": record["spectrum"].dims["s"]}, "s", record.dims["s"], where)
+
+
+def transition(check: Check, record: Record, where: str) -> None:
+    """No row of Z may be 0/0."""
+    if record["epsilon"] is not None:
+        return
+
+    def moderate(ratio: np.ndarray) -> bool:
+        return float(ratio.max() - ratio.min()) < 600.0  # otherwise a row of Z could be 0/0
+
+    check.later(where, "has weights too different to divide by", moderate, record["log_ratio"])
+
+
+def by_formula(check: Check, record: Record, where: str) -> None:
+    """As many eigenfunctions as eigenvalues."""
+    functions, count = record["functions"], record.dims["M"]
+    size = {
+        "cosines and sines": lambda: 2 * functions["n_waves"] + 1,
+        "cosines": lambda: functions["count"],
+        "spherical harmonics": lambda: (functions["degree"] + 1) ** 2,
+    }[functions.concept]()
+    if size != count:
+        raise wrong(where, f"has {count} eigenvalues but {size} eigenfunctions")
+
+
+def products(check: Check, record: Record, where: str) -> None:
+    """Every factor has the eigenfunctions that are chosen from it."""
+    factors, chosen = record["factors"], record["chosen"]
+    if len(factors) != record.dims["k"]:
+        raise wrong(where, "has another number of factors than columns to choose from them")
+    limits = np.array([size_of(factor)[1] for factor in factors])
+    check.later(
+        where,
+        "chooses eigenfunctions that its factors do not have",
+        lambda rows: bool((rows.max(axis=0) < limits).all()),
+        chosen,
+        key=tuple(limits.tolist()),
+    )
+
+
+def fitted_product(check: Check, record: Record, where: str) -> None:
+    """Every factor takes as many columns as it is given."""
+    for factor, width in zip(record["factors"], record["widths"], strict=False):
+        if n_columns(factor) != width:
+            raise wrong(where, "gives a factor another number of columns than it takes")
+    if len(record["factors"]) != len(record["widths"]):
+        raise wrong(where, "has another number of factors than widths")
+
+
+def neighbourhoods(check: Check, record: Record, where: str) -> None:
+    """The sets of anchors add up, and each has enough of them."""
+    sets = record["set_sizes"] or [record.dims["s"]]
+    if sum(sets) != record.dims["s"] or record["n_neighbors"] > min(sets):
+        raise wrong(where, "has sets of anchors that do not add up, or too many neighbours")
+    if record["lae"] and record["lae_mass"] is None:
+        raise wrong(where, "lacks the mass of its anchors")
+
+
+def landmarks(check: Check, record: Record, where: str) -> None:
+    """No more neighbours than landmarks."""
+    if record["n_neighbors"] > record.dims["s"]:
+        raise wrong(where, "has more neighbours than landmarks")
+
+
+def ordered(check: Check, record: Record, where: str) -> None:
+    """The lower end is below the upper one."""
+    low, high = record["low"], record["high"]
+    if low is not None and high is not None and not low < high:
+        raise wrong(where, "has its ends in the wrong order")
+
+
+def surface(check: Check, record: Record, where: str) -> None:
+    """Faces have vertices."""
+    count = record.dims["V"]
+    check.later(
+        where, "has faces without vertices", lambda faces: faces.max() < count, record["faces"], key=count
+    )
+
+
+def linear(check: Check, record: Record, where: str) -> None:
+    """No more directions than columns."""
+    if record["directions"] is not None and record.dims["k"] > record.dims["q"]:
+        raise wrong(where, "has more directions than columns")
+
+
+def term_values(check: Check, record: Record, where: str) -> None:
+    """The covariance at the nodes is that of the factor."""
+    if record["covariance"] is not None:
+        words = "has a covariance that is not that of its factor"
+        check.later(where, words, _is_product, record["factor"], record["covariance"])
+
+
+def _is_product(factor: np.ndarray, covariance: np.ndarray) -> bool:
+    """Whether covariance = factor factorᵀ, from products with two vectors: all of it would cost too much."""
+    spread = np.sqrt(np.einsum("ij,ij->i", factor, factor))
+    signs = np.where(np.random.default_rng(0).random(len(factor)) < 0.5, -1.0, 1.0)
+    for along in (signs, signs * np.linspace(0.5, 1.0, len(factor))):
+        error = np.abs(covariance @ along - factor @ (factor.T @ along))
+        if not (error <= 1e-6 * spread * (spread @ np.abs(along)) + 1e-300).all():
+            return False
+    diagonal = np.abs(np.diagonal(covariance) - spread**2)
+    return bool((diagonal <= 1e-6 * spread**2 + 1e-300).all())
+
+
+def _is_cross(factor: np.ndarray, cross: np.ndarray, constant: np.ndarray) -> bool:
+    """Whether a term's covariance with the constant is that of their factors."""
+    size = np.sqrt(np.einsum("ij,ij->i", factor, factor) * (constant @ constant))
+    return bool((np.abs(cross - factor @ constant) <= 1e-6 * size + 1e-300).all())
+
+
+def weight_field(check: Check, record: Record, where: str) -> None:
+    """All terms have the same weights, and their covariances with the constant follow from them."""
+    for part in record["parts"]:
+        bind(record.dims, "K", part.dims["K"], where)
+        words = "has a covariance with the constant that is not that of their factors"
+        check.later(where, words, _is_cross, part["factor"], part["cross"], record["constant_factor"])
+
+
+def local_field(check: Check, record: Record, where: str) -> None:
+    """Both parts have the same weights."""
+    bind({"K": record["features"].dims["K"]}, "K", record["posterior"].dims["K"], where)
+
+
+def local_posterior(check: Check, record: Record, where: str) -> None:
+    """No more neighbours than labels, and a factor for all of them."""
+    if record["n_neighbors"] > record.dims["m"]:
+        raise wrong(where, "has more neighbours than labels")
+    factor = record["cholesky"]
+    if factor is not None and factor.dims["m"] != record.dims["m"]:
+        raise wrong(where, "has a factor of another size")
+
+
+def sparse_factor(check: Check, record: Record, where: str) -> None:
+    """Every point is eliminated once, and a block's border after it."""
+    blocks, size = record["blocks"], record["size"]
+    if sum(block.dims["j"] for block in blocks) != size:
+        raise wrong(where, "has another number of columns than its size")
+
+    def ordered(*arrays: np.ndarray) -> bool:
+        """Every point is eliminated once, and a block's border is eliminated after it."""
+        half = len(arrays) // 2
+        turn = np.full(size, -1)
+        for i, own in enumerate(arrays[:half]):
+            if len(own) and own.max() >= size:
+                return False
+            turn[own] = i
+        if (turn < 0).any():
+            return False
+        borders = enumerate(arrays[half:])
+        return all(len(rows) == 0 or (rows.max() < size and turn[rows].min() > i) for i, rows in borders)
+
+    own, border = [block["own"] for block in blocks], [block["border"] for block in blocks]
+    check.later(where, "is not a factor: its columns are out of order", ordered, *own, *border, key=size)
+
+
+def _draws(check: Check, record: Record, where: str) -> None:
+    if len(record["at_nodes"]) != len(record["gap_variances"]):
+        raise wrong(where, "has another number of terms than of gaps")
+
+
+def _joint_draws(check: Check, record: Record, where: str) -> None:
+    _draws(check, record, where)
+    # Half of the noise in gaps is the other half's negative.
+    if record.dims["CS"] % (2 * record["n_functions"]) != 0:
+        raise wrong(where, "has a number of draws that does not fit its functions")
+
+
+def chains(check: Check, record: Record, where: str) -> None:
+    """Draws, latent values and diagnostics are of the same chains."""
+    draws, latent = record["draws"].shape, record["latent"].shape
+    monitored = int(np.prod(latent[2:])) + 1
+    if draws[:2] != latent[:2] or latent[2] != record.dims["watched"] or len(draws) != len(latent):
+        raise wrong(where, "has draws and latent values that do not fit each other")
+    if (record.dims["chains"], record.dims["n"]) != draws[:2] or monitored != record.dims["monitored"]:
+        raise wrong(where, "has diagnostics that do not fit the draws")
+
+
+def labels(check: Check, record: Record, where: str) -> None:
+    """A label for every point."""
+    if record["y"].shape[0] != record.dims["m"]:
+        raise wrong(where, "has another number of labels than points")
+
+
+def weights_sum_to_one(check: Check, record: Record, where: str) -> None:
+    """Weights of a mixture sum to 1, and its components have one likelihood."""
+    total = sum(part["weight"] for part in record["components"])
+    if abs(total - 1.0) > 1e-6:
+        raise wrong(where, f"has weights that sum to {total:g}, not 1")
+    if len({part["likelihood"].concept for part in record["components"]}) > 1:
+        raise wrong(where, "has components with different likelihoods")
+
+
+def process(check: Check, record: Record, where: str) -> None:
+    """Every component has values at the nodes of its terms."""
+    layers: list[Record] = record["layers"]
+    names = [[term.concept for term in layer["parts"]] for layer in layers]
+    if any(other != names[0] for other in names):
+        raise wrong(where, "has layers with different terms")
+    with_local = set()
+    for i, function in enumerate(record["functions"]):
+        for j, part in enumerate(function["components"]):
+            here = f"{where}.functions[{i}].components[{j}]"
+            if part["layer"] >= len(layers):
+                raise wrong(here, "is on a layer that does not exist")
+            _component_fits(layers[part["layer"]]["parts"], part, here)
+            with_local.add(part["local"] is not None)
+    coupled = record["coupled"]
+    if coupled is not None and coupled["n_classes"] != len(record["functions"]):
+        raise wrong(where, "couples another number of functions than it has")
+    is_coupled = {part["likelihood"].concept == "categorical likelihood" for part in _components(record)}
+    if is_coupled != {coupled is not None}:
+        raise wrong(where, "has likelihoods that do not fit its functions")
+    if not layers[0]["parts"] and with_local != {True}:
+        raise wrong(where, "has no terms")
+
+
+def _components(record: Record) -> list[Record]:
+    return [part for function in record["functions"] for part in function["components"]]
+
+
+def _component_fits(terms: Sequence[Record], part: Record, where: str) -> None:
+    sizes = [size_of(term) for term in terms]
+    if part.dims["M"] != sum(features for _, features in sizes):
+        raise wrong(where, "has another number of variances than its terms have features")
+    field = part["field"]
+    local = field.concept == "posterior of f with a local term"
+    if local != (part["local"] is not None):
+        raise wrong(where, "has a local term in one place but not in the other")
+    if field.concept == "draws of f":
+        found = [ref.shape[0] for ref in field["at_nodes"]]
+    else:
+        found = [values.dims["s"] for values in (field["features"] if local else field)["parts"]]
+    _nodes_fit(terms, found, where)
+
+
+def _nodes_fit(terms: Sequence[Record], found: list[int], where: str) -> None:
+    if found != [size_of(term)[0] for term in terms]:
+        raise wrong(where, f"has values at {found} nodes, which its terms do not have")
+
+
+def n_columns(geometry: Record) -> int:
+    """How many columns a fitted geometry takes."""
+    if geometry.concept == "point cloud":
+        return geometry["graph"].dims["p"]
+    if geometry.concept == "landmarks":
+        return geometry.dims["p"]
+    if geometry.concept in ("fitted sphere", "fitted mesh"):
+        return int(geometry["n_columns"])
+    if geometry.concept == "fitted product of geometries":
+        return int(sum(geometry["widths"]))
+    return 1
+
+
+def n_coordinates(geometry: Record) -> int | None:
+    """Columns of the coordinates that a local term measures distances in; None: there are none."""
+    if geometry.concept == "fitted product of geometries":
+        each = [n_coordinates(factor) for factor in geometry["factors"]]
+        return None if None in each else sum(count for count in each if count is not None)
+    fixed = {"fitted circle": 2, "fitted sphere": 3, "fitted mesh": 3, "fitted graph": None}
+    return fixed[geometry.concept] if geometry.concept in fixed else n_columns(geometry)
+
+
+def basis_suits(geometry: Record, basis: Record) -> bool:
+    """Whether a basis lives on a geometry."""
+    kind, other = geometry.concept, basis.concept
+    if kind == "point cloud":
+        graph = geometry["graph"]
+        if other != "basis of a point cloud" or size_of(basis)[0] != graph.dims["s"]:
+            return False
+        transition = basis["transition"]
+        sets = 1 if graph["set_sizes"] is None else len(graph["set_sizes"])
+        return bool(graph["lae"] == (transition["epsilon"] is None) and (transition["n_sets"] or 1) == sets)
+    if kind == "landmarks":
+        return other == "basis on landmarks" and size_of(basis)[0] == geometry.dims["s"]
+    if kind == "fitted graph":
+        return other == "eigenfunctions at nodes" and size_of(basis)[0] == geometry["n_nodes"]
+    if kind == "fitted mesh":
+        return other == "eigenfunctions at nodes" and size_of(basis)[0] == geometry.dims["V"]
+    if kind == "fitted product of geometries":
+        if other != "products of eigenfunctions" or len(basis["factors"]) != len(geometry["factors"]):
+            return False
+        return all(map(basis_suits, geometry["factors"], basis["factors"]))
+    formula = {
+        "fitted circle": "cosines and sines",
+        "fitted interval": "cosines",
+        "fitted sphere": "spherical harmonics",
+    }
+    return other == "eigenfunctions by formula" and basis["functions"].concept == formula[kind]
+
+
+def positive_diagonal(block: np.ndarray) -> bool:
+    """Whether a triangular block can be divided by."""
+    return bool((np.diag(block) > 1e-115).all())
+
+
+def field_draws(check: Check, record: Record, where: str) -> None:
+    """All terms have the same draws."""
+    _draws(check, record, where)
+    for ref in record["at_nodes"]:
+        bind(record.dims, "S", ref.shape[1], where)
+    if record.dims["S"] < 1:
+        raise wrong(where, "has no draws")

@@ -1,0 +1,175 @@
+"""The schema of what estimators learn, and of the other sections of a model file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .rules import (
+    A,
+    ArrayRef,
+    Check,
+    Flag,
+    Given,
+    Maybe,
+    Numbers,
+    OneOf,
+    Real,
+    Rule,
+    Several,
+    Text,
+    Whole,
+    number,
+    wrong,
+)
+from .rules import ByName as Named
+from .schema import (
+    BASES,
+    FITTED,
+    GEOMETRIES,
+    KERNELS,
+    LIKELIHOODS,
+    LOCAL_KERNELS,
+    POINT,
+    PRIORS,
+    VARIANCE,
+    anything,
+    is_array,
+    points,
+)
+
+
+def _is_list(node: Any) -> bool:
+    return isinstance(node, list)
+
+
+def _is_objects(node: Any) -> bool:
+    return isinstance(node, dict) and set(node) == {"objects", "shape"}
+
+
+any_real = Real(-1e300, 1e300, nan=True, infinite=True)
+each_function = OneOf(
+    (
+        (is_array, Numbers(("functions",), 0.0, VARIANCE, nan=True)),
+        (anything, Real(0.0, VARIANCE, nan=True)),
+    )
+)
+
+
+def one_or_several(rule: Rule) -> OneOf:
+    """A value for one latent function, or a list of one for each."""
+    return OneOf(((_is_list, Several(rule, 2, form="list")), (anything, rule)))
+
+
+class _Report:
+    """What the search says about itself; nothing is computed from it."""
+
+    NAMES = ("names", "theta", "gradient", "bounds", "at_bound", "n_evaluations", "success", "message")
+
+    def __call__(self, check: Check, node: Any, where: str, scope: dict[str, int]) -> Any:
+        content = node.get("result") if isinstance(node, dict) and len(node) == 1 else None
+        if not isinstance(content, dict) or set(content) != set(self.NAMES):
+            raise wrong(where, "is not the report of a search")
+        own: dict[str, int] = {}
+        names = Several(Text(), 0, 1000)(check, content["names"], where, {})
+        own["k"] = len(names)
+        for name in ("theta", "gradient"):
+            wide = Numbers(("k",), -1e300, 1e300, nan=True, infinite=True)
+            wide(check, content[name], f"{where}.{name}", own)
+        Named(Several(any_real, 2, 2))(check, content["bounds"], f"{where}.bounds", {})
+        Named(Flag())(check, content["at_bound"], f"{where}.at_bound", {})
+        number(content["n_evaluations"], where, "i")
+        Flag()(check, content["success"], where, {})
+        Text()(check, content["message"], where, {})
+        return names
+
+
+class Classes:
+    """Classes (C,): different from each other and sorted."""
+
+    def __call__(self, check: Check, node: Any, where: str, scope: dict[str, int]) -> ArrayRef:
+        """The array's reference."""
+        ref = Numbers(("C",), -(2**62), 2**62, "biufU")(check, node, where, scope)
+
+        def sorted_once(classes: np.ndarray) -> bool:
+            return bool(len(classes) and (classes[1:] > classes[:-1]).all())
+
+        check.later(where, "is not sorted, or has a class twice", sorted_once, ref)
+        return ref
+
+
+class Predictions:
+    """A prediction for every fitted row, (n,) or (n, k)."""
+
+    def __call__(self, check: Check, node: Any, where: str, scope: dict[str, int]) -> ArrayRef:
+        """The array's reference."""
+        ref = check.reference(node, where)
+        axes = ("n",) if len(ref.shape) == 1 else ("n", "outputs")
+        kinds = "biufU" if len(ref.shape) == 1 else "f"
+        return Numbers(axes, -1e300, 1e300, kinds)(check, node, where, {})
+
+
+LEARNED: dict[str, Rule] = {
+    "n_features_in_": Whole(1, 2**31),
+    "feature_names_in_": OneOf(((_is_objects, Given()),)),
+    "classes_": Classes(),
+    "geometry_": A(FITTED),
+    "basis_": A(BASES),
+    "anchors_": points("s", "p"),
+    "eigenvalues_": Numbers(("M",), -1e-6, VARIANCE, ascending=True),
+    "bandwidth_": Maybe(Real(1e-160, POINT)),
+    "n_graph_components_": Whole(1),
+    "diffusion_time_": each_function,
+    "amplitude_": each_function,
+    "residual_length_scale_": each_function,
+    "residual_variance_": each_function,
+    "residual_kernel_": one_or_several(Maybe(Text(LOCAL_KERNELS))),
+    "noise_variance_": each_function,
+    "likelihood_": one_or_several(A(LIKELIHOODS)),
+    "log_marginal_likelihood_value_": Real(-1e300, 1e300),
+    "optimizer_result_": one_or_several(_Report()),
+    "hyperparameter_posterior_": one_or_several(A(("posterior of hyperparameters",))),
+    "bandwidth_trace_": Several(Several(any_real, 2, 2), form="list"),
+    "term_shares_": Named(Real(0.0, 1.0 + 1e-6)),
+    "feature_relevance_": Numbers(("p",), 0.0, 1.0 + 1e-6),
+    "kernel_": A(KERNELS),
+    "sharpness_": Real(0.1, 100.0),
+    "transduction_": Predictions(),
+    "chains_": one_or_several(A(("Markov chains",))),
+    "intrinsic_dimension_": Real(1e-60, 1e60),
+}
+
+
+class _Levels:
+    """The levels of each column of groups that does not hold numbers, by the column's position."""
+
+    def __call__(self, check: Check, node: Any, where: str, scope: dict[str, int]) -> dict[int, int]:
+        content = node.get("pairs", []) if isinstance(node, dict) and len(node) == 1 else None
+        if node == {"dict": {}}:
+            return {}
+        if not isinstance(content, list):
+            raise wrong(where, "is not a dict of levels")
+        found: dict[int, int] = {}
+        for item in content:
+            if not isinstance(item, list) or len(item) != 2 or type(item[0]) is not int or item[0] in found:
+                raise wrong(where, "is not a dict of levels")
+            found[item[0]] = len(Several(Given(), 1, form="list")(check, item[1], where, {}))
+        return found
+
+
+SECTIONS: dict[str, Rule] = {
+    "process": A(("process",)),
+    "roles of columns": A(("roles of columns",)),
+    "covariates": Maybe(A(("linear term",))),
+    "kind of local term": Maybe(Text(("features", "neighbors"))),
+    "scales of the local term": Maybe(Numbers(("q",), 1e-160, 1e160)),
+    "levels": _Levels(),
+    "known values": Several(A(("known hyperparameters",)), 1, form="list"),
+    "intrinsic dimension": Maybe(Real(1e-60, 1e60)),
+    "one target": Flag(),
+    "shift of log odds": Maybe(Numbers(("C",), -1e6, 1e6)),
+    "examples": points("examples", "p"),
+    "number of features": Whole(1),
+}
+PARAMETER = Given((*GEOMETRIES, *KERNELS, *PRIORS, *LIKELIHOODS))
