@@ -6,12 +6,25 @@ import json
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
-from ..tables import Schema, TableError, TableModel, read_table
-from ..tables.schema import SCALINGS
-from ._options import Data, Json, Quiet, plain
+from ..tables import Prepared, TableError, TableModel, prepare, read_table
+from ..tables.schema import MISSING_RULES, SCALINGS
+from ..tables.target import TASKS
+from ._options import (
+    Data,
+    Dates,
+    Decimal,
+    Encoding,
+    Json,
+    Marks,
+    NoHeader,
+    Quiet,
+    Sep,
+    Sheet,
+    plain,
+    reading,
+)
 from ._work import Work
 
 LIKELIHOODS = (
@@ -27,8 +40,6 @@ LIKELIHOODS = (
     "bernoulli",
     "probit",
 )
-# Integers with at most this many distinct values are treated as classes.
-_FEW_VALUES = 10
 _SHARES = {
     "reading": 8.0,
     "anchors": 25.0,
@@ -46,10 +57,19 @@ def fit(
     features: Annotated[
         list[str] | None, typer.Option(help="A feature column, or several separated by commas. Default: all.")
     ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option(help="A column that is not a feature, or several separated by commas.")
+    ] = None,
+    task: Annotated[
+        str | None, typer.Option(help=f"{', '.join(TASKS)}. Default: found by looking at the target.")
+    ] = None,
     likelihood: Annotated[str, typer.Option(help=f"One of {', '.join(LIKELIHOODS)}.")] = "auto",
     scaling: Annotated[
         str, typer.Option(help="Scaling of numbers: standard (mean 0, deviation 1), range (0 to 1), or none.")
     ] = "standard",
+    missing: Annotated[
+        str, typer.Option(help="Missing values in features: impute (and mark them), or error.")
+    ] = "impute",
     weight: Annotated[str | None, typer.Option(help="Column with the weights of the labelled rows.")] = None,
     exposure: Annotated[
         str | None, typer.Option(help="Column with the exposure of counts; predictions use it too.")
@@ -65,72 +85,67 @@ def fit(
             "--option", help="NAME=VALUE for any parameter of the estimator, such as n_anchors=2000."
         ),
     ] = None,
+    sep: Sep = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    no_header: NoHeader = False,
+    na: Marks = None,
+    dates: Dates = None,
+    sheet: Sheet = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Learn from the labelled and unlabelled rows of a table, and write a model file."""
     from .. import save
 
-    _check_choices(likelihood, scaling, output)
+    _check_choices(likelihood, scaling, missing, output)
+    options = reading(sep, decimal, encoding, no_header, na, dates, sheet)
     work = Work(_SHARES, quiet, as_json)
     with work.running():
         with work.stage("reading the table"):
-            frame = read_table(data)
-            wanted = [name.strip() for part in features or [] for name in part.split(",") if name.strip()]
-            given = {"sample_weight": weight, "exposure": exposure, "trials": trials}
-            about = {argument: column for argument, column in given.items() if column is not None}
-            _check_columns(frame, target, wanted, about)
-            # Columns about the labels are not features.
-            rest = [name for name in frame.columns if name != target and name not in about.values()]
-            schema = Schema.of(frame, target, wanted or (rest if about else None), scaling)
-            work.notes += schema.notes
-        estimator = _estimator(frame[target], target, likelihood, work.notes)
+            table = prepare(
+                read_table(data, options, work.notes),
+                target,
+                features=features or (),
+                exclude=exclude or (),
+                about=about_labels(weight, exposure, trials),
+                likelihood=likelihood,
+                task=task,
+                scaling=scaling,
+                missing=missing,
+            )
+            work.notes += table.notes
+        estimator = make_estimator(table)
         estimator.set_params(random_state=seed, n_jobs=jobs, **_parameters(option, estimator))
-        model = TableModel.fit(estimator, frame, schema, about)
+        model = TableModel.fit(estimator, table.frame, table.schema)
         with work.stage("writing the model"):
             save(model, output)
-    result = _result(model, frame, output)
+    result = _result(model, table.frame, output)
     work.finish(result, _text(result))
 
 
-def _check_columns(frame: Any, target: str, features: list[str], about: dict[str, Any]) -> None:
-    """Check that the columns about the labels exist and have no other use."""
-    for argument, column in about.items():
-        option = "--weight" if argument == "sample_weight" else f"--{argument}"
-        if column not in frame.columns:
-            raise TableError(f"{option}: there is no column {column!r}. Check its name.")
-        if column == target or column in features or list(about.values()).count(column) > 1:
-            raise TableError(f"{option}: column {column!r} already has another use. Use each column once.")
+def about_labels(weight: str | None, exposure: str | None, trials: str | None) -> dict[str, str]:
+    """Columns about the labels, by the argument of `fit`."""
+    given = {"sample_weight": weight, "exposure": exposure, "trials": trials}
+    return {argument: column for argument, column in given.items() if column is not None}
 
 
-def _check_choices(likelihood: str, scaling: str, output: Path) -> None:
+def make_estimator(table: Prepared) -> Any:
+    """The estimator for a table."""
+    from ..estimators import FLGPClassifier, FLGPRegressor
+
+    return FLGPClassifier() if table.likelihood == "classes" else FLGPRegressor(likelihood=table.likelihood)
+
+
+def _check_choices(likelihood: str, scaling: str, missing: str, output: Path) -> None:
     if likelihood not in LIKELIHOODS:
         raise TableError(f"Unknown likelihood {likelihood!r}. Use one of {', '.join(LIKELIHOODS)}.")
     if scaling not in SCALINGS:
         raise TableError(f"Unknown scaling {scaling!r}. Use one of {', '.join(SCALINGS)}.")
+    if missing not in MISSING_RULES:
+        raise TableError(f"Unknown --missing {missing!r}. Use one of {', '.join(MISSING_RULES)}.")
     if not output.resolve().parent.is_dir():
         raise TableError(f"There is no folder {output.parent}. Create it first.")
-
-
-def _estimator(target: Any, name: str, likelihood: str, notes: list[str]) -> Any:
-    """The estimator for a target."""
-    from ..estimators import FLGPClassifier, FLGPRegressor
-
-    if likelihood == "auto":
-        likelihood = _guess(target)
-        if likelihood == "classes" and target.dtype.kind in "iuf":
-            notes.append(
-                f"{name!r} has few distinct integers and is treated as classes; if it is a number, use "
-                "--likelihood gaussian"
-            )
-    return FLGPClassifier() if likelihood == "classes" else FLGPRegressor(likelihood=likelihood)
-
-
-def _guess(target: Any) -> str:
-    if target.dtype.kind not in "iuf":
-        return "classes"
-    values = np.unique(target.dropna().to_numpy(dtype=float))
-    return "classes" if len(values) <= _FEW_VALUES and (values == np.floor(values)).all() else "gaussian"
 
 
 def _parameters(options: list[str] | None, estimator: Any) -> dict[str, Any]:

@@ -11,7 +11,23 @@ import typer
 
 from ..tables import TableError, read_table, write_table
 from ..tables.files import check_output
-from ._options import Data, Exposure, Json, Model, Quiet, Trials, load_model
+from ._options import (
+    Data,
+    Dates,
+    Decimal,
+    Encoding,
+    Exposure,
+    Json,
+    Marks,
+    Model,
+    NoHeader,
+    Quiet,
+    Sep,
+    Sheet,
+    Trials,
+    load_model,
+    reading,
+)
 from ._work import Work
 
 # Beyond this many radii from the nearest anchor a prediction is little more than the prior.
@@ -34,6 +50,13 @@ def predict(
     keep: Annotated[
         bool, typer.Option("--keep", help="Put the columns of the table before the predictions.")
     ] = False,
+    sep: Sep = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    no_header: NoHeader = False,
+    na: Marks = None,
+    dates: Dates = None,
+    sheet: Sheet = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -46,12 +69,13 @@ def predict(
         raise TableError("--json needs --output: predictions and summary cannot both go to the screen.")
     if output is not None:
         check_output(output)
+    options = reading(sep, decimal, encoding, no_header, na, dates, sheet)
     work = Work(_SHARES, quiet or output is None, as_json)
     with work.running():
         with work.stage("loading the model"):
             fitted = load_model(model)
         with work.stage("reading the table"):
-            frame = read_table(data)
+            frame = read_table(data, options, work.notes)
         with work.stage("predicting"):
             columns = {"exposure": exposure, "trials": trials}
             predictions = fitted.predict(frame, coverage, work.notes, columns)

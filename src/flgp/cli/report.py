@@ -7,9 +7,25 @@ from typing import Annotated
 
 import typer
 
-from ..tables import TableError, read_table
+from ..tables import TableError, choose_target, read_table
 from ..tables.model import labels, numbers
-from ._options import Data, Exposure, Json, Model, Quiet, Trials, load_model
+from ._options import (
+    Data,
+    Dates,
+    Decimal,
+    Encoding,
+    Exposure,
+    Json,
+    Marks,
+    Model,
+    NoHeader,
+    Quiet,
+    Sep,
+    Sheet,
+    Trials,
+    load_model,
+    reading,
+)
 from ._work import Work
 
 _SHARES = {"loading": 10.0, "reading": 10.0, "predictions,": 80.0}
@@ -25,6 +41,13 @@ def report(
     max_points: Annotated[
         int, typer.Option(min=1, help="Show at most this many points, a random sample.")
     ] = 100_000,
+    sep: Sep = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    no_header: NoHeader = False,
+    na: Marks = None,
+    dates: Dates = None,
+    sheet: Sheet = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -36,18 +59,20 @@ def report(
         raise TableError(f"{output} is not the name of an HTML file. Use a name that ends in .html.")
     if not output.resolve().parent.is_dir():
         raise TableError(f"There is no folder {output.parent}. Create it first.")
+    options = reading(sep, decimal, encoding, no_header, na, dates, sheet)
     work = Work(_SHARES, quiet, as_json)
     with work.running():
         with work.stage("loading the model"):
             fitted = load_model(model)
         with work.stage("reading the table"):
-            frame = read_table(data)
+            frame = read_table(data, options, work.notes)
         schema, estimator = fitted.schema, fitted.estimator
         with work.stage("predictions, evidence and page"):
             y, sizes = None, {}
             if schema.target in frame.columns:
-                column = frame[schema.target]
                 classes = isinstance(estimator, FLGPClassifier)
+                wanted = "classes" if classes else str(estimator.likelihood_.name)
+                column = choose_target(frame[schema.target], wanted).values
                 y = labels(column) if classes else numbers(column, str(schema.target))
                 columns = {"exposure": exposure, "trials": trials}
                 sizes = fitted.sizes(frame, columns, column.notna().to_numpy())

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._typing import Array, BoolArray
 from ..estimators import FLGPClassifier, FLGPRegressor
+from .cells import plain_text
 from .errors import TableError
 from .schema import Schema
 
@@ -39,8 +40,10 @@ class TableModel:
         frame : pandas.DataFrame
         schema : Schema
         about : columns about the labels, by the argument of `fit`: sample_weight, exposure, trials
+            Default: those of the schema.
         """
-        schema = replace(schema, about={} if about is None else dict(about))
+        if about is not None:
+            schema = replace(schema, about=dict(about))
         assert schema.target is not None
         X = schema.matrix(frame)
         labeled = frame[schema.target].notna().to_numpy()
@@ -136,10 +139,10 @@ def labels(values: Any) -> Array:
     elif values.dtype.kind == "f":
         raise TableError(
             f"The target {values.name!r} has fractions, so it cannot be a class. "
-            "Use --likelihood gaussian or another likelihood for numbers."
+            "Use --task regression, or a --likelihood for numbers."
         )
     else:
-        filled = [None if gone else str(value) for value, gone in zip(values, empty, strict=True)]
+        filled = [None if gone else plain_text(value) for value, gone in zip(values, empty, strict=True)]
     result = np.empty(len(filled), dtype=object)
     result[:] = filled
     return result
@@ -179,6 +182,6 @@ def numbers(values: Any, name: str) -> Array:
     if broken.any():
         raise TableError(
             f"The target {name!r} has {int(broken.sum())} value(s) that are not numbers, such as "
-            f"{str(values[broken].iloc[0])!r}. Correct them, or use --likelihood classes."
+            f"{str(values[broken].iloc[0])!r}. Correct them, or use --task classification."
         )
     return np.asarray(result, dtype=float)
