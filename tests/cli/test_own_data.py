@@ -390,3 +390,42 @@ def test_a_column_about_the_labels_is_no_feature_and_is_checked(counts, tmp_path
     code, _, err = run(capsys, *zero, "-q")
     assert code == 2
     assert "not positive in 100 labelled row(s)" in err
+
+
+def test_evaluate(tables, tmp_path, capsys):
+    folder, frame, _ = tables
+    output = tmp_path / "held.csv"
+    arguments = ("evaluate", folder / "n.csv", "--target", "height", "--cv", 4, "-o", output)
+    out, err = succeed(capsys, *arguments)
+    assert "ridge regression" in out
+    assert "Most surprising rows:" in out
+    assert "50 labelled rows, each predicted without its own label (4 folds)" in out
+    assert "cross-validation with 4 folds" in err
+    assert "posterior" not in err.split("cross-validation")[0].splitlines()[-1]
+    held = pandas.read_csv(output)
+    known = np.flatnonzero(frame["height"].notna())
+    assert held["row"].tolist() == (known + 1).tolist()
+    np.testing.assert_allclose(held["label"], frame["height"][known])
+    np.testing.assert_allclose(held["u"], frame["u"][known])
+    out, _ = succeed(capsys, "evaluate", folder / "c.csv", "--target", "zone", "--json")
+    said = json.loads(out)
+    assert np.sum(said["confusion"]) == 50
+    assert said["accuracy"] == said["scores"]["flgp"]["accuracy"] > 0.8
+    assert len(said["worst"]) == 10
+    assert "Rows of each class" in succeed(capsys, "evaluate", folder / "c.csv", "--target", "zone")[0]
+
+
+def test_fit_ends_with_a_verdict(tables, tmp_path, capsys):
+    folder, _, _ = tables
+    start = ("fit", folder / "n.csv", "--target", "height", "-o", tmp_path / "m.flgp")
+    out, _ = succeed(capsys, *start)
+    assert "What varies in the prediction: " in out
+    assert "The best plain method is" in out
+    out, _ = succeed(capsys, *start, "--cv", 0)
+    assert "The best plain method is" not in out
+    assert "How good is it? flgp evaluate" in out
+    out, _ = succeed(capsys, *start, "--cv", 3, "--json")
+    assert json.loads(out)["evaluation"]["folds"] == 3
+    code, _, err = run(capsys, *start, "--cv", 1)
+    assert code == 2
+    assert "leaves no label" in err

@@ -14,6 +14,7 @@ except ImportError as error:  # pragma: no cover - depends on the installation
 
 from .. import __version__
 from . import bench, brain
+from .evaluate import evaluate
 from .fit import fit
 from .info import info
 from .predict import predict
@@ -28,6 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(fit)
+app.command()(evaluate)
 app.command()(predict)
 app.command()(report)
 app.command()(info)

@@ -33,7 +33,7 @@ class Work:
         self._console = Console(stderr=True, highlight=False)
         self._progress: Progress | None = None
         self._task = TaskID(0)
-        self._current: tuple[str, float] = ("", 0.0)
+        self._open: list[tuple[str, float]] = []
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -61,11 +61,14 @@ class Work:
 
     def _observe(self, name: str | None) -> None:
         if name is not None:
-            self._current = (name, time.perf_counter())
+            self._open.append((name, time.perf_counter()))
             if self._progress is not None:
-                self._progress.update(self._task, description=name)
+                # The inner stage, such as one of the folds, says more than the outer one.
+                self._progress.update(self._task, description=": ".join(part for part, _ in self._open[:2]))
             return
-        ended, started = self._current
+        ended, started = self._open.pop()
+        if self._open:
+            return
         if self._progress is not None:
             self._progress.advance(self._task, self._shares.get(ended.split()[0], 0.0))
         if not self._quiet:

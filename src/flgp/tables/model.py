@@ -44,21 +44,30 @@ class TableModel:
         """
         if about is not None:
             schema = replace(schema, about=dict(about))
+        model = cls(estimator, schema)
+        X, y, known = model.training(frame)
+        if isinstance(estimator, FLGPClassifier):
+            estimator.set_params(unlabeled=None)
+        estimator.fit(X, y, **known)
+        return model
+
+    def training(self, frame: Any) -> tuple[Array, Array, dict[str, Array]]:
+        """What `fit` of the estimator takes: X (n, p), y (n,), and what is known about the rows."""
+        schema = self.schema
         assert schema.target is not None
-        X = schema.matrix(frame)
         labeled = frame[schema.target].notna().to_numpy()
         known = {
             argument: _positive(frame, column, labeled, "labelled row(s)")
             for argument, column in schema.about.items()
         }
-        if isinstance(estimator, FLGPClassifier):
-            if unused := set(known) - {"sample_weight"}:
-                raise TableError(
-                    f"Classes have no {sorted(unused)[0]}. Leave it out, or choose another --likelihood."
-                )
-            estimator.set_params(unlabeled=None)
-            return cls(estimator.fit(X, labels(frame[schema.target]), **known), schema)
-        return cls(estimator.fit(X, numbers(frame[schema.target], schema.target), **known), schema)
+        X = schema.matrix(frame)
+        if not isinstance(self.estimator, FLGPClassifier):
+            return X, numbers(frame[schema.target], schema.target), known
+        if unused := set(known) - {"sample_weight"}:
+            raise TableError(
+                f"Classes have no {sorted(unused)[0]}. Leave it out, or choose another --likelihood."
+            )
+        return X, labels(frame[schema.target]), known
 
     def sizes(
         self, frame: Any, columns: Mapping[str, str | None] | None = None, needed: BoolArray | None = None
