@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -72,9 +74,20 @@ def test_from_table_to_predictions(tables, tmp_path, capsys):
     X = frame[["u", "v"]].to_numpy()
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     direct = FLGPRegressor(random_state=0).fit(X, frame["height"])
-    np.testing.assert_allclose(found["prediction"], direct.predict(X), atol=1e-6)
-    np.testing.assert_allclose(found["std"], direct.predict(X, return_std=True)[1], atol=1e-6)
-    np.testing.assert_allclose(found[["lower", "upper"]], direct.predict_interval(X), atol=1e-6)
+    # Six significant digits are written.
+    np.testing.assert_allclose(found["prediction"], direct.predict(X), rtol=1e-5)
+    np.testing.assert_allclose(found["std"], direct.predict(X, return_std=True)[1], rtol=1e-5)
+    np.testing.assert_allclose(found[["lower", "upper"]], direct.predict_interval(X), rtol=1e-5)
+    assert max(len(cell.lstrip("-0.").replace(".", "")) for cell in _cells(tmp_path / "p.csv")) <= 10
+    succeed(
+        capsys, "predict", tmp_path / "m.flgp", folder / "n.tsv", "-o", tmp_path / "p.csv", "--digits", 17
+    )
+    found = pandas.read_csv(tmp_path / "p.csv")
+    np.testing.assert_allclose(found["prediction"], direct.predict(X), atol=1e-9)
+
+
+def _cells(path):
+    return [cell for line in path.read_text().splitlines()[1:] for cell in line.split(",") if "e" not in cell]
 
 
 @pytest.mark.parametrize("ending", ["tsv", "parquet", "feather", "npz", "npy"])
@@ -100,7 +113,17 @@ def test_classes_and_categories(tables, tmp_path, capsys):
     assert said["labelled"] == 50
     assert said["notes"][0] == "column 'side' is categorical: one indicator per value, 2 in total"
     out, _ = succeed(
-        capsys, "predict", tmp_path / "m.flgp", folder / "c.csv", "--keep", "-o", tmp_path / "p.csv"
+        capsys,
+        *(
+            "predict",
+            tmp_path / "m.flgp",
+            folder / "c.csv",
+            "--keep",
+            "-o",
+            tmp_path / "p.csv",
+            "--digits",
+            17,
+        ),
     )
     found = pandas.read_csv(tmp_path / "p.csv")
     known = classes["zone"].notna()
@@ -119,12 +142,18 @@ def test_new_categories_are_noted(tables, tmp_path, capsys):
     assert "column 'side' has new values in 400 row(s)" in json.loads(out)["notes"][0]
 
 
-def test_the_screen_takes_predictions_too(tables, model, capsys):
+def test_the_screen_takes_predictions_too(tables, model, tmp_path, capsys):
     folder, _, _ = tables
     out, err = succeed(capsys, "predict", model, folder / "n.csv")
     assert out.splitlines()[0] == "prediction,std,lower,upper,distance"
     assert len(out.splitlines()) == 401
     assert err == ""
+    away = tmp_path / "away.csv"
+    pandas.DataFrame({"u": [1e6, 0.0], "v": [1e6, 1.0]}).to_csv(away, index=False)
+    out, err = succeed(capsys, "predict", model, away)
+    assert len(out.splitlines()) == 3
+    assert "Note: 1 row(s) are far from all fitted points" in err
+    assert succeed(capsys, "predict", model, away, "-q")[1] == ""
 
 
 def test_quiet_is_quiet(tables, model, tmp_path, capsys):
@@ -174,7 +203,7 @@ def test_a_model_saved_from_python_predicts_tables(tmp_path, capsys):
     flgp.save(model, tmp_path / "m.flgp")
     succeed(capsys, "predict", tmp_path / "m.flgp", tmp_path / "t.csv", "-o", tmp_path / "p.csv")
     found = pandas.read_csv(tmp_path / "p.csv")["prediction"]
-    np.testing.assert_allclose(found, model.predict(frame), atol=1e-9)
+    np.testing.assert_allclose(found, model.predict(frame), rtol=1e-5)
 
 
 def test_whole_numbers_are_classes_unless_told(tmp_path, capsys):
@@ -308,7 +337,7 @@ def test_predictions_use_the_column_of_the_fit(
     succeed(capsys, "fit", path, "--target", target, "-o", model, *chosen)
 
     def predicted(table, *more):
-        succeed(capsys, "predict", model, table, "-o", out, "-q", *more)
+        succeed(capsys, "predict", model, table, "-o", out, "-q", "--digits", 17, *more)
         return pandas.read_csv(out)
 
     found = flgp.load(model)
@@ -429,3 +458,34 @@ def test_fit_ends_with_a_verdict(tables, tmp_path, capsys):
     code, _, err = run(capsys, *start, "--cv", 1)
     assert code == 2
     assert "leaves no label" in err
+
+
+def test_numbers_that_a_table_is_too_small_for_are_noted(tables, tmp_path, capsys):
+    folder, _, _ = tables
+    arguments = (
+        "fit",
+        folder / "n.csv",
+        "--target",
+        "height",
+        "-o",
+        tmp_path / "m.flgp",
+        "--json",
+        "--cv",
+        0,
+    )
+    out, _ = succeed(capsys, *arguments, "--option", "n_anchors=5000")
+    assert "n_anchors=5000 was reduced to 400" in " | ".join(json.loads(out)["notes"])
+    out, _ = succeed(capsys, *arguments, "--option", "n_anchors=6", "--option", "n_neighbors=9")
+    assert "n_neighbors=9 was reduced to the number of anchors, 6" in " | ".join(json.loads(out)["notes"])
+
+
+def test_help_needs_no_scientific_library():
+    """It must come at once: scikit-learn alone takes a second or more to import."""
+    code = (
+        "import sys, contextlib, io\nfrom flgp.cli import main\n"
+        "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
+        "    main(['--help'])\n"
+        "print(sorted({'sklearn', 'scipy', 'pandas', 'matplotlib'} & set(sys.modules)))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"

@@ -81,6 +81,10 @@ class Work:
             return
         if self._quiet:
             return
-        for note in self.notes:
-            self._console.print(f"Note: {note}.", style="yellow", markup=False)
+        self.tell_notes()
         typer.echo(text)
+
+    def tell_notes(self) -> None:
+        """Print the notes on standard error."""
+        for note in self.notes:
+            self._console.print(f"Note: {note}.", style="yellow", markup=False, soft_wrap=True)

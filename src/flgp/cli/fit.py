@@ -147,6 +147,7 @@ def fit(
         estimator = make_estimator(table)
         estimator.set_params(random_state=seed, n_jobs=jobs, **parameters(option, estimator))
         model = TableModel.fit(estimator, table.frame, table.schema)
+        work.notes += _reduced(model.estimator)
         with work.stage("writing the model"):
             save(model, output)
         folds = _folds(cv, int(table.frame[target].notna().sum()), quiet and not as_json)
@@ -162,6 +163,18 @@ def _folds(wanted: int | None, n_labeled: int, silent: bool) -> int:
     if wanted is not None:
         return min(wanted, n_labeled) if n_labeled >= 4 else 0
     return _FOLDS if _FEWEST_LABELS <= n_labeled <= _MOST_LABELS and not silent else 0
+
+
+def _reduced(estimator: Any) -> list[str]:
+    """Notes about numbers that the user asked for and the table is too small for."""
+    notes, anchors = [], len(estimator.anchors_)
+    if not isinstance(estimator.n_anchors, str) and anchors < estimator.n_anchors:
+        notes.append(
+            f"n_anchors={estimator.n_anchors} was reduced to {anchors}: there are no more distinct rows"
+        )
+    if estimator.n_neighbors > anchors:
+        notes.append(f"n_neighbors={estimator.n_neighbors} was reduced to the number of anchors, {anchors}")
+    return notes
 
 
 def cross_validated(work: Work, model: TableModel, table: Prepared, cv: int) -> Any:

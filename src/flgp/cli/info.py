@@ -7,12 +7,13 @@ from typing import Any
 
 import typer
 
-from ..io import describe
 from ._options import Json, Model, load_model, plain
 
 
 def info(model: Model, as_json: Json = False) -> None:
     """Show the content of a model file: target, columns, learned values, versions."""
+    from ..io import describe
+
     fitted = load_model(model)
     about = describe(model)
     estimator, schema = fitted.estimator, fitted.schema

@@ -47,6 +47,9 @@ def predict(
     ] = 0.95,
     exposure: Exposure = None,
     trials: Trials = None,
+    digits: Annotated[
+        int, typer.Option(min=1, max=17, help="Significant digits of numbers; 17 for all there are.")
+    ] = 6,
     keep: Annotated[
         bool, typer.Option("--keep", help="Put the columns of the table before the predictions.")
     ] = False,
@@ -60,7 +63,11 @@ def predict(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Predict every row of a table: number with interval, or class with probabilities."""
+    """Predict every row of a table: number with interval, or class with probabilities.
+
+    The column distance tells how far a row is from all fitted ones: up to 1 it is as close as these are to
+    each other, above 3 its prediction is little more than the average.
+    """
     import pandas
 
     if not 0 < coverage < 1:
@@ -78,20 +85,40 @@ def predict(
             frame = read_table(data, options, work.notes)
         with work.stage("predicting"):
             columns = {"exposure": exposure, "trials": trials}
-            predictions = fitted.predict(frame, coverage, work.notes, columns)
+            predictions = rounded(fitted.predict(frame, coverage, work.notes, columns), digits)
         table = pandas.concat([frame, predictions.add_prefix("flgp_")], axis=1) if keep else predictions
         with work.stage("writing the predictions"):
             if output is None:
                 typer.echo(_csv(table), nl=False)
-                return
-            write_table(table, output)
+            else:
+                write_table(table, output)
     far = int(np.sum(predictions["distance"].to_numpy() > _FAR))
     if far:
         work.notes.append(
             f"{far:,} row(s) are far from all fitted points: predictions there are little more than the prior"
         )
+    if output is None:
+        if not quiet:
+            work.tell_notes()
+        return
     result = {"output": str(output), "rows": len(table), "columns": list(table.columns), "far": far}
     work.finish(result, f"Written: {output} ({len(table):,} rows; {', '.join(predictions.columns)}).")
+
+
+def rounded(predictions: Any, digits: int) -> Any:
+    """Numbers with some significant digits: more of them say nothing."""
+    result = predictions.copy()
+    for name in result.columns[result.dtypes.map(lambda kind: kind.kind == "f")]:
+        values = result[name].to_numpy()
+        with np.errstate(all="ignore"):
+            size = np.floor(np.log10(np.abs(values)))
+        places = digits - 1 - np.where(np.isfinite(size), size, 0.0)
+        scale = 10.0 ** np.clip(places, -300, 300)
+        # Of numbers too small or too large to be scaled nothing is cut off.
+        with np.errstate(all="ignore"):
+            short = np.round(values * scale) / scale
+        result[name] = np.where(np.isfinite(short) & (digits < 17), short, values)
+    return result
 
 
 def _csv(table: Any) -> str:

@@ -27,6 +27,7 @@ from ..terms.local.term import KERNEL_CHOICES
 from ._fitting import relearned
 from ._model import HeatKernelModel
 from .labels import Labels
+from .noted import warn_if_far
 from .validation import check_choice, check_count, check_positive
 
 INFERENCES = ("auto", "laplace", "ep", "gibbs")
@@ -126,6 +127,8 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
 
     def _all_labels(self, added: Labels, replace: bool) -> Labels:
         """The labels the model has and those added, or (`replace`) the added ones alone."""
+        if len(added.points):
+            warn_if_far(self.geometry_.distance(self._roles_.geometry_of(added.points)))
         if not replace:
             return self._kept_labels().joined(added)
         old = getattr(self, "_labels_", None)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array, BoolArray
-from ..estimators import FLGPClassifier, FLGPRegressor
 from .cells import plain_text
 from .errors import TableError
 from .schema import Schema
@@ -46,7 +45,7 @@ class TableModel:
             schema = replace(schema, about=dict(about))
         model = cls(estimator, schema)
         X, y, known = model.training(frame)
-        if isinstance(estimator, FLGPClassifier):
+        if is_classes(estimator):
             estimator.set_params(unlabeled=None)
         estimator.fit(X, y, **known)
         return model
@@ -61,7 +60,7 @@ class TableModel:
             for argument, column in schema.about.items()
         }
         X = schema.matrix(frame)
-        if not isinstance(self.estimator, FLGPClassifier):
+        if not is_classes(self.estimator):
             return X, numbers(frame[schema.target], schema.target), known
         if unused := set(known) - {"sample_weight"}:
             raise TableError(
@@ -125,7 +124,7 @@ class TableModel:
         X = self.schema.matrix(frame, notes)
         sizes = self.sizes(frame, columns)
         distance = self.estimator.distance_to_anchors(X)
-        if isinstance(self.estimator, FLGPRegressor):
+        if not is_classes(self.estimator):
             mean, std = self.estimator.predict(X, return_std=True, **sizes)
             ends = self.estimator.predict_interval(X, coverage, **sizes)
             found = {"prediction": mean, "std": std, "lower": ends[:, 0], "upper": ends[:, 1]}
@@ -135,6 +134,13 @@ class TableModel:
             found = {"prediction": classes[probability.argmax(axis=1)]}
             found.update({f"probability_{k}": probability[:, i] for i, k in enumerate(classes)})
         return pandas.DataFrame({**found, "distance": distance}, index=frame.index)
+
+
+def is_classes(estimator: Any) -> bool:
+    """Whether an estimator predicts classes. Imported late: the command line reads tables without it."""
+    from ..estimators import FLGPClassifier
+
+    return isinstance(estimator, FLGPClassifier)
 
 
 def labels(values: Any) -> Array:
