@@ -489,3 +489,21 @@ def test_help_needs_no_scientific_library():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_label(tables, model, tmp_path, capsys):
+    folder, frame, _ = tables
+    start = ("label", model, folder / "n.csv", "-o", tmp_path / "next.csv")
+    out, _ = succeed(capsys, *start, "-n", 7, "--json")
+    found = pandas.read_csv(tmp_path / "next.csv")
+    assert json.loads(out)["rows"] == found["flgp_row"].tolist()
+    assert len(found) == 7
+    assert frame["height"][found["flgp_row"] - 1].isna().all()
+    np.testing.assert_allclose(found["u"], frame["u"][found["flgp_row"] - 1])
+    assert {"height", "flgp_prediction"} <= set(found)
+    code, _, err = run(capsys, *start, "-n", 4000)
+    assert code == 2
+    assert "350 row(s) without a label" in err
+    code, _, err = run(capsys, *start, "--strategy", "best")
+    assert code == 2
+    assert "Unknown --strategy" in err

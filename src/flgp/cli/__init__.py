@@ -17,6 +17,7 @@ from . import bench, brain
 from .evaluate import evaluate
 from .fit import fit
 from .info import info
+from .label import label
 from .predict import predict
 from .report import report
 from .reproduce import reproduce
@@ -31,6 +32,7 @@ app = typer.Typer(
 app.command()(fit)
 app.command()(evaluate)
 app.command()(predict)
+app.command()(label)
 app.command()(report)
 app.command()(info)
 app.command()(reproduce)

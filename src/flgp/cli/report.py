@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..tables import TableError, choose_target, read_table
+from ..tables import TableError, read_table
 from ..tables.model import labels, numbers
 from ._options import (
     Data,
@@ -71,8 +71,7 @@ def report(
             y, sizes = None, {}
             if schema.target in frame.columns:
                 classes = isinstance(estimator, FLGPClassifier)
-                wanted = "classes" if classes else str(estimator.likelihood_.name)
-                column = choose_target(frame[schema.target], wanted).values
+                column = fitted.target_values(frame)
                 y = labels(column) if classes else numbers(column, str(schema.target))
                 columns = {"exposure": exposure, "trials": trials}
                 sizes = fitted.sizes(frame, columns, column.notna().to_numpy())

@@ -12,6 +12,7 @@ from .._typing import Array, BoolArray
 from .cells import plain_text
 from .errors import TableError
 from .schema import Schema
+from .target import choose_target
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,14 @@ class TableModel:
                 f"Classes have no {sorted(unused)[0]}. Leave it out, or choose another --likelihood."
             )
         return X, labels(frame[schema.target]), known
+
+    def target_values(self, frame: Any) -> Any:
+        """The target of a table, as numbers or classes; NaN or None where unlabelled."""
+        values = frame[self.schema.target]
+        if values.isna().all():
+            return values
+        wanted = "classes" if is_classes(self.estimator) else str(self.estimator.likelihood_.name)
+        return choose_target(values, wanted).values
 
     def sizes(
         self, frame: Any, columns: Mapping[str, str | None] | None = None, needed: BoolArray | None = None
