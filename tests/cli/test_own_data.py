@@ -507,3 +507,30 @@ def test_label(tables, model, tmp_path, capsys):
     code, _, err = run(capsys, *start, "--strategy", "best")
     assert code == 2
     assert "Unknown --strategy" in err
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "csv.gz"])
+def test_blocks_give_the_same_predictions(tables, model, tmp_path, capsys, ending):
+    folder, _, _ = tables
+    source = folder / ("n.parquet" if ending == "parquet" else "n.csv")
+    start = ("predict", model, source, "--keep", "-q")
+    succeed(capsys, *start, "-o", tmp_path / f"whole.{ending}")
+    succeed(capsys, *start, "-o", tmp_path / f"parts.{ending}", "--block-rows", 150)
+    whole, parts = (flgp.tables.read_table(tmp_path / f"{name}.{ending}") for name in ("whole", "parts"))
+    assert len(parts) == 400
+    pandas.testing.assert_frame_equal(whole, parts)
+    assert not list(tmp_path.glob(".*"))  # nothing half-written is left
+
+
+def test_drift_is_an_exit_code(tables, model, tmp_path, capsys):
+    _, frame, _ = tables
+    frame.assign(u=np.where(np.arange(400) < 40, 1e5, frame["u"])).to_csv(tmp_path / "new.csv", index=False)
+    start = ("predict", model, tmp_path / "new.csv", "-o", tmp_path / "p.csv", "--json")
+    code, out, _ = run(capsys, *start, "--max-far-share", 0.2)
+    assert (code, json.loads(out)["far"], json.loads(out)["drift"]) == (0, 40, False)
+    code, out, _ = run(capsys, *start, "--max-far-share", 0.05)
+    assert code == 3
+    assert json.loads(out)["far_share"] == 0.1
+    assert "the data changed" in json.loads(out)["notes"][-1]
+    code, out, _ = run(capsys, *start, "--max-far-share", 0.05, "--far", 1e9)
+    assert (code, json.loads(out)["far"]) == (0, 0)

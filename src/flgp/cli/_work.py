@@ -55,6 +55,11 @@ class Work:
             *columns, TextColumn("left"), TimeRemainingColumn(), console=self._console, transient=True
         )
 
+    def tell(self, text: str) -> None:
+        """Say how far the current stage is."""
+        if self._progress is not None and self._open:
+            self._progress.update(self._task, description=f"{self._open[0][0]}: {text}")
+
     def stage(self, name: str) -> Any:
         """A stage of the command itself."""
         return stage(name)

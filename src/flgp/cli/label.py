@@ -26,7 +26,7 @@ from ._options import (
 )
 from ._work import Work
 
-STRATEGIES = ("auto", "uncertainty", "variance", "random")
+STRATEGIES = ("auto", "uncertainty", "diverse", "variance", "random")
 _SHARES = {"loading": 20.0, "reading": 20.0, "choosing": 55.0, "writing": 5.0}
 
 
@@ -52,8 +52,8 @@ def label(
     """Choose the rows of a table whose labels would help the model most, and write them to a file.
 
     Rows that have a label are left out. Fill in the target in the file, put those labels into the table, and
-    fit again. uncertainty: where the model is least sure; variance: where a label tells most about all
-    others; auto: the first for classes, the second for numbers.
+    fit again. uncertainty: where the model is least sure; diverse: the same, but rows that differ; variance:
+    where a label tells most about all others; auto: uncertainty for classes, variance for numbers.
     """
     if strategy not in STRATEGIES:
         raise TableError(f"Unknown --strategy {strategy!r}. Use one of {', '.join(STRATEGIES)}.")

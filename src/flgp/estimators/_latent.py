@@ -211,11 +211,11 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
             In memory. Of more than 10,000 rows "variance" considers a random sample.
         n : int
             How many.
-        strategy : {"auto", "uncertainty", "variance", "random"}
-            "uncertainty": rows with the smallest margin between two classes, or the largest variance of f,
-            that differ from each other. "variance": rows whose labels lower the variance of f, or of the
-            probabilities, at all points most (V-optimality), each given those before it. "auto":
-            "uncertainty" for classes, "variance" for numbers.
+        strategy : {"auto", "uncertainty", "diverse", "variance", "random"}
+            "uncertainty": rows with the smallest margin between two classes, or the largest variance of f.
+            "diverse": one from each of n clusters of the most uncertain rows. "variance": rows whose labels
+            lower the variance of f, or of the probabilities, at all points most (V-optimality), each given
+            those before it. "auto": "uncertainty" for classes, "variance" for numbers.
         random_state : int, RandomState or None
 
         Returns

@@ -23,7 +23,7 @@ from .validation import check_choice, check_count
 if TYPE_CHECKING:
     from ._latent import LatentModel
 
-STRATEGIES = ("auto", "uncertainty", "variance", "random")
+STRATEGIES = ("auto", "uncertainty", "diverse", "variance", "random")
 # Rows that are considered, and rows whose variance is to fall: random samples of X.
 _MOST_CANDIDATES, _MOST_REFERENCES = 10_000, 5_000
 # A batch of uncertain rows is chosen among this many times as many, so that they differ.
@@ -59,8 +59,10 @@ def suggest(
         return rng.permutation(free)[:n]
     if strategy == "auto":
         strategy = "variance" if probability is None else "uncertainty"
-    if strategy == "uncertainty":
+    if strategy in ("uncertainty", "diverse"):
         doubt = _doubt(model, take_rows(X, free), None if probability is None else probability[free])
+        if strategy == "uncertainty":
+            return free[np.argsort(-doubt, kind="stable")[:n]]
         return free[_uncertain_and_different(model, take_rows(X, free), doubt, n, seed)]
     pool = _sample(free, max(_MOST_CANDIDATES, n), rng)
     others = _sample(np.arange(len(X)), _MOST_REFERENCES, rng)

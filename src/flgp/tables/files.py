@@ -23,7 +23,7 @@ from .cells import Numbers, dates_of, listed_marks, numbers_of, plain_text, tidy
 from .errors import TableError
 from .text import TextFormat, find_format
 
-__all__ = ["ReadOptions", "TableError", "read_blocks", "read_table", "write_table"]
+__all__ = ["ReadOptions", "TableError", "TableWriter", "read_blocks", "read_table", "write_table"]
 
 _TEXTS = (".csv", ".tsv", ".txt", ".dat")
 _JSON = (".jsonl", ".ndjson", ".json")
@@ -149,6 +149,65 @@ def write_table(frame: Any, path: str | os.PathLike) -> None:
         raise TableError(
             f"{path} cannot be written: {error.strerror or error}. Choose another place."
         ) from error
+
+
+class TableWriter:
+    """Writes a table block by block; the file appears under its name once it is complete.
+
+    CSV, TSV and JSON lines never hold more than one block in memory, other formats all of them.
+
+    Parameters
+    ----------
+    path : path, or None for CSV on standard output
+    """
+
+    def __init__(self, path: str | os.PathLike | None) -> None:
+        self.path = None if path is None else Path(path)
+        self.rows = 0
+        self._suffix = ".csv" if self.path is None else _written_suffix(self.path)
+        self._file: IO[str] | None = None
+        self._kept: list[Any] = []
+
+    def __enter__(self) -> TableWriter:
+        if self.path is None:
+            self._file = sys.stdout
+        elif self._suffix in (".csv", ".tsv", ".jsonl"):
+            opened = _PACKED[packed] if (packed := self.path.suffix.lower()) in _PACKED else open
+            try:
+                self._file = opened(self._part, "wt", encoding="utf-8", newline="")  # type: ignore[operator]
+            except OSError as error:
+                raise TableError(
+                    f"{self.path} cannot be written: {error.strerror or error}. Choose another place."
+                ) from error
+        return self
+
+    @property
+    def _part(self) -> Path:
+        assert self.path is not None
+        return self.path.with_name(f".{self.path.name}.part")
+
+    def write(self, block: Any) -> None:
+        """Add the rows of a DataFrame."""
+        if self._file is None:
+            self._kept.append(block)
+        elif self._suffix == ".jsonl":
+            block.to_json(self._file, orient="records", lines=True, date_format="iso")
+        else:
+            sep = "\t" if self._suffix == ".tsv" else ","
+            block.to_csv(self._file, sep=sep, index=False, header=self.rows == 0)
+        self.rows += len(block)
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        if self.path is None:
+            return
+        if self._file is not None:
+            self._file.close()
+            if kind is None:
+                os.replace(self._part, self.path)
+            else:
+                self._part.unlink(missing_ok=True)
+        elif kind is None:
+            write_table(_pandas().concat(self._kept), self.path)
 
 
 def check_output(path: str | os.PathLike) -> None:
