@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+import numpy as np
 import typer
 
-from ..tables import TableError, read_table
+from ..tables import TableError, TableModel, read_table
 from ..tables.model import labels, numbers
 from ._options import (
     Data,
@@ -28,6 +29,8 @@ from ._options import (
 )
 from ._work import Work
 
+# With this many labels, which are those of the fit, the report measures how good the model is.
+_FEWEST_LABELS, _MOST_LABELS, _FOLDS = 10, 2_000, 5
 _SHARES = {"loading": 10.0, "reading": 10.0, "predictions,": 80.0}
 
 
@@ -76,6 +79,7 @@ def report(
                 columns = {"exposure": exposure, "trials": trials}
                 sizes = fitted.sizes(frame, columns, column.notna().to_numpy())
             X = schema.matrix(frame, work.notes)
+            found = _evaluation(fitted, X, y, frame)
             write_report(
                 estimator,
                 X,
@@ -85,9 +89,27 @@ def report(
                 target=schema.target or "y",
                 title=title or data.stem,
                 notes=[f"Scaling: {schema.scaling}.", *(f"{note}." for note in schema.notes)],
+                evaluation=found,
                 max_points=max_points,
                 **sizes,
             )
     size = output.stat().st_size
     result = {"report": str(output), "bytes": size, "points": min(len(frame), max_points)}
     work.finish(result, f"Written: {output} ({size / 1e6:.1f} MB). Open it in a browser.")
+
+
+def _evaluation(fitted: TableModel, X: Any, y: Any, frame: Any) -> Any:
+    """Held-out quality, if the table is that of the fit; otherwise None."""
+    from ..model_selection import evaluate
+
+    if y is None:
+        return None
+    labeled = fitted.target_values(frame).notna().to_numpy()
+    count = int(labeled.sum())
+    known = getattr(fitted.estimator, "_labels_", None)
+    if known is None or len(known.points) != count or not _FEWEST_LABELS <= count <= _MOST_LABELS:
+        return None
+    if not np.allclose(X[labeled], known.points):
+        return None
+    about = {name: np.asarray(frame[column], dtype=float) for name, column in fitted.schema.about.items()}
+    return evaluate(fitted.estimator, X, y, cv=_FOLDS, prefit=True, known=about)
