@@ -15,8 +15,8 @@ from ..model_selection import Evaluation
 
 # The page computes the covariance from a clicked point with the eigenfunctions that carry this fraction of
 # the prior variance, or with as many as fit in this many bytes.
-_MOST_COLUMNS, _MAX_COLUMN_BYTES = 30, 3_000_000
-_LANDMARKS, _LEAST_EIGENVALUE, _MAX_OTHER_BYTES, _BLOCK = 40, 1e-9, 2_000_000, 5_000
+_MOST_COLUMNS, _MAX_COLUMN_BYTES = 30, 1_200_000
+_LANDMARKS, _LEAST_EIGENVALUE, _MAX_OTHER_BYTES, _BLOCK = 40, 1e-9, 1_000_000, 5_000
 _KEPT_SHARE, _MAX_LIFT_BYTES = 0.9995, 3_000_000
 
 
