@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -72,9 +74,20 @@ def test_from_table_to_predictions(tables, tmp_path, capsys):
     X = frame[["u", "v"]].to_numpy()
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     direct = FLGPRegressor(random_state=0).fit(X, frame["height"])
-    np.testing.assert_allclose(found["prediction"], direct.predict(X), atol=1e-6)
-    np.testing.assert_allclose(found["std"], direct.predict(X, return_std=True)[1], atol=1e-6)
-    np.testing.assert_allclose(found[["lower", "upper"]], direct.predict_interval(X), atol=1e-6)
+    # Six significant digits are written.
+    np.testing.assert_allclose(found["prediction"], direct.predict(X), rtol=1e-5)
+    np.testing.assert_allclose(found["std"], direct.predict(X, return_std=True)[1], rtol=1e-5)
+    np.testing.assert_allclose(found[["lower", "upper"]], direct.predict_interval(X), rtol=1e-5)
+    assert max(len(cell.lstrip("-0.").replace(".", "")) for cell in _cells(tmp_path / "p.csv")) <= 10
+    succeed(
+        capsys, "predict", tmp_path / "m.flgp", folder / "n.tsv", "-o", tmp_path / "p.csv", "--digits", 17
+    )
+    found = pandas.read_csv(tmp_path / "p.csv")
+    np.testing.assert_allclose(found["prediction"], direct.predict(X), atol=1e-9)
+
+
+def _cells(path):
+    return [cell for line in path.read_text().splitlines()[1:] for cell in line.split(",") if "e" not in cell]
 
 
 @pytest.mark.parametrize("ending", ["tsv", "parquet", "feather", "npz", "npy"])
@@ -100,7 +113,17 @@ def test_classes_and_categories(tables, tmp_path, capsys):
     assert said["labelled"] == 50
     assert said["notes"][0] == "column 'side' is categorical: one indicator per value, 2 in total"
     out, _ = succeed(
-        capsys, "predict", tmp_path / "m.flgp", folder / "c.csv", "--keep", "-o", tmp_path / "p.csv"
+        capsys,
+        *(
+            "predict",
+            tmp_path / "m.flgp",
+            folder / "c.csv",
+            "--keep",
+            "-o",
+            tmp_path / "p.csv",
+            "--digits",
+            17,
+        ),
     )
     found = pandas.read_csv(tmp_path / "p.csv")
     known = classes["zone"].notna()
@@ -119,12 +142,18 @@ def test_new_categories_are_noted(tables, tmp_path, capsys):
     assert "column 'side' has new values in 400 row(s)" in json.loads(out)["notes"][0]
 
 
-def test_the_screen_takes_predictions_too(tables, model, capsys):
+def test_the_screen_takes_predictions_too(tables, model, tmp_path, capsys):
     folder, _, _ = tables
     out, err = succeed(capsys, "predict", model, folder / "n.csv")
     assert out.splitlines()[0] == "prediction,std,lower,upper,distance"
     assert len(out.splitlines()) == 401
     assert err == ""
+    away = tmp_path / "away.csv"
+    pandas.DataFrame({"u": [1e6, 0.0], "v": [1e6, 1.0]}).to_csv(away, index=False)
+    out, err = succeed(capsys, "predict", model, away)
+    assert len(out.splitlines()) == 3
+    assert "Note: 1 row(s) are far from all fitted points" in err
+    assert succeed(capsys, "predict", model, away, "-q")[1] == ""
 
 
 def test_quiet_is_quiet(tables, model, tmp_path, capsys):
@@ -174,7 +203,7 @@ def test_a_model_saved_from_python_predicts_tables(tmp_path, capsys):
     flgp.save(model, tmp_path / "m.flgp")
     succeed(capsys, "predict", tmp_path / "m.flgp", tmp_path / "t.csv", "-o", tmp_path / "p.csv")
     found = pandas.read_csv(tmp_path / "p.csv")["prediction"]
-    np.testing.assert_allclose(found, model.predict(frame), atol=1e-9)
+    np.testing.assert_allclose(found, model.predict(frame), rtol=1e-5)
 
 
 def test_whole_numbers_are_classes_unless_told(tmp_path, capsys):
@@ -208,7 +237,19 @@ ERRORS = {
     ),
     "option": (["fit", "{n}", "--target", "height", "--option", "n_anchors"], "must be NAME=VALUE"),
     "option value": (["fit", "{n}", "--target", "height", "--option", "n_anchors=-3"], "at least 1"),
-    "missing": (["fit", "{n}", "--target", "u"], "Column 'height' has 350 missing"),
+    "missing": (["fit", "{n}", "--target", "u", "--missing", "error"], "Column 'height' has 350 missing"),
+    "missing rule": (["fit", "{n}", "--target", "u", "--missing", "drop"], "Unknown --missing 'drop'"),
+    "task": (["fit", "{n}", "--target", "height", "--task", "guess"], "Unknown --task 'guess'"),
+    "two tasks": (
+        ["fit", "{n}", "--target", "height", "--task", "counts", "--likelihood", "classes"],
+        "contradict each other",
+    ),
+    "near column": (["fit", "{n}", "--target", "Heigth"], "Did you mean 'height'?"),
+    "separator": (["fit", "{n}", "--target", "height", "--sep", "::"], "is not one character"),
+    "decimal": (["fit", "{n}", "--target", "height", "--decimal", "x"], "is not a decimal mark"),
+    "encoding": (["fit", "{n}", "--target", "height", "--encoding", "martian"], "is unknown"),
+    "dates": (["fit", "{n}", "--target", "height", "--dates", "year-first"], "is unknown"),
+    "excluded target": (["fit", "{n}", "--target", "height", "--exclude", "height"], "both wanted and excl"),
     "no folder": (["fit", "{n}", "--target", "height", "-o", "gone/m.flgp"], "There is no folder gone"),
     "no model": (["predict", "none.flgp", "{n}"], "There is no file none.flgp"),
     "not a model": (["predict", "{n}", "{n}"], "not an flgp model file"),
@@ -296,7 +337,7 @@ def test_predictions_use_the_column_of_the_fit(
     succeed(capsys, "fit", path, "--target", target, "-o", model, *chosen)
 
     def predicted(table, *more):
-        succeed(capsys, "predict", model, table, "-o", out, "-q", *more)
+        succeed(capsys, "predict", model, table, "-o", out, "-q", "--digits", 17, *more)
         return pandas.read_csv(out)
 
     found = flgp.load(model)
@@ -346,9 +387,10 @@ def test_the_report_compares_labels_at_their_exposures(counts, tmp_path, capsys,
     monkeypatch.setattr(FLGPRegressor, "predict_interval", seen)
     succeed(capsys, "report", model, tmp_path / "t2.csv", "-o", tmp_path / "r.html", "-q")
     hours = frame["hours"][frame["events"].notna()]
-    assert asked
-    for sizes in asked:
-        np.testing.assert_allclose(sizes["exposure"], hours)
+    # Each label is predicted once, in one of the folds, at its own exposure.
+    assert len(asked) == 5
+    found = np.concatenate([sizes["exposure"] for sizes in asked])
+    np.testing.assert_allclose(np.sort(found), np.sort(hours))
     assert "prediction of events (exposure 1)" in (tmp_path / "r.html").read_text()
     code, _, err = run(capsys, "report", model, path, "-o", tmp_path / "r.html", "--exposure", "days")
     assert code == 2
@@ -378,3 +420,118 @@ def test_a_column_about_the_labels_is_no_feature_and_is_checked(counts, tmp_path
     code, _, err = run(capsys, *zero, "-q")
     assert code == 2
     assert "not positive in 100 labelled row(s)" in err
+
+
+def test_evaluate(tables, tmp_path, capsys):
+    folder, frame, _ = tables
+    output = tmp_path / "held.csv"
+    arguments = ("evaluate", folder / "n.csv", "--target", "height", "--cv", 4, "-o", output)
+    out, err = succeed(capsys, *arguments)
+    assert "ridge regression" in out
+    assert "Most surprising rows:" in out
+    assert "50 labelled rows, each predicted without its own label (4 folds)" in out
+    assert "cross-validation with 4 folds" in err
+    assert "posterior" not in err.split("cross-validation")[0].splitlines()[-1]
+    held = pandas.read_csv(output)
+    known = np.flatnonzero(frame["height"].notna())
+    assert held["row"].tolist() == (known + 1).tolist()
+    np.testing.assert_allclose(held["label"], frame["height"][known])
+    np.testing.assert_allclose(held["u"], frame["u"][known])
+    out, _ = succeed(capsys, "evaluate", folder / "c.csv", "--target", "zone", "--json")
+    said = json.loads(out)
+    assert np.sum(said["confusion"]) == 50
+    assert said["accuracy"] == said["scores"]["flgp"]["accuracy"] > 0.8
+    assert len(said["worst"]) == 10
+    assert "Rows of each class" in succeed(capsys, "evaluate", folder / "c.csv", "--target", "zone")[0]
+
+
+def test_fit_ends_with_a_verdict(tables, tmp_path, capsys):
+    folder, _, _ = tables
+    start = ("fit", folder / "n.csv", "--target", "height", "-o", tmp_path / "m.flgp")
+    out, _ = succeed(capsys, *start)
+    assert "What varies in the prediction: " in out
+    assert "The best plain method is" in out
+    out, _ = succeed(capsys, *start, "--cv", 0)
+    assert "The best plain method is" not in out
+    assert "How good is it? flgp evaluate" in out
+    out, _ = succeed(capsys, *start, "--cv", 3, "--json")
+    assert json.loads(out)["evaluation"]["folds"] == 3
+    code, _, err = run(capsys, *start, "--cv", 1)
+    assert code == 2
+    assert "leaves no label" in err
+
+
+def test_numbers_that_a_table_is_too_small_for_are_noted(tables, tmp_path, capsys):
+    folder, _, _ = tables
+    arguments = (
+        "fit",
+        folder / "n.csv",
+        "--target",
+        "height",
+        "-o",
+        tmp_path / "m.flgp",
+        "--json",
+        "--cv",
+        0,
+    )
+    out, _ = succeed(capsys, *arguments, "--option", "n_anchors=5000")
+    assert "n_anchors=5000 was reduced to 400" in " | ".join(json.loads(out)["notes"])
+    out, _ = succeed(capsys, *arguments, "--option", "n_anchors=6", "--option", "n_neighbors=9")
+    assert "n_neighbors=9 was reduced to the number of anchors, 6" in " | ".join(json.loads(out)["notes"])
+
+
+def test_help_needs_no_scientific_library():
+    """It must come at once: scikit-learn alone takes a second or more to import."""
+    code = (
+        "import sys, contextlib, io\nfrom flgp.cli import main\n"
+        "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
+        "    main(['--help'])\n"
+        "print(sorted({'sklearn', 'scipy', 'pandas', 'matplotlib'} & set(sys.modules)))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_label(tables, model, tmp_path, capsys):
+    folder, frame, _ = tables
+    start = ("label", model, folder / "n.csv", "-o", tmp_path / "next.csv")
+    out, _ = succeed(capsys, *start, "-n", 7, "--json")
+    found = pandas.read_csv(tmp_path / "next.csv")
+    assert json.loads(out)["rows"] == found["flgp_row"].tolist()
+    assert len(found) == 7
+    assert frame["height"][found["flgp_row"] - 1].isna().all()
+    np.testing.assert_allclose(found["u"], frame["u"][found["flgp_row"] - 1])
+    assert {"height", "flgp_prediction"} <= set(found)
+    code, _, err = run(capsys, *start, "-n", 4000)
+    assert code == 2
+    assert "350 row(s) without a label" in err
+    code, _, err = run(capsys, *start, "--strategy", "best")
+    assert code == 2
+    assert "Unknown --strategy" in err
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "csv.gz"])
+def test_blocks_give_the_same_predictions(tables, model, tmp_path, capsys, ending):
+    folder, _, _ = tables
+    source = folder / ("n.parquet" if ending == "parquet" else "n.csv")
+    start = ("predict", model, source, "--keep", "-q")
+    succeed(capsys, *start, "-o", tmp_path / f"whole.{ending}")
+    succeed(capsys, *start, "-o", tmp_path / f"parts.{ending}", "--block-rows", 150)
+    whole, parts = (flgp.tables.read_table(tmp_path / f"{name}.{ending}") for name in ("whole", "parts"))
+    assert len(parts) == 400
+    pandas.testing.assert_frame_equal(whole, parts)
+    assert not list(tmp_path.glob(".*"))  # nothing half-written is left
+
+
+def test_drift_is_an_exit_code(tables, model, tmp_path, capsys):
+    _, frame, _ = tables
+    frame.assign(u=np.where(np.arange(400) < 40, 1e5, frame["u"])).to_csv(tmp_path / "new.csv", index=False)
+    start = ("predict", model, tmp_path / "new.csv", "-o", tmp_path / "p.csv", "--json")
+    code, out, _ = run(capsys, *start, "--max-far-share", 0.2)
+    assert (code, json.loads(out)["far"], json.loads(out)["drift"]) == (0, 40, False)
+    code, out, _ = run(capsys, *start, "--max-far-share", 0.05)
+    assert code == 3
+    assert json.loads(out)["far_share"] == 0.1
+    assert "the data changed" in json.loads(out)["notes"][-1]
+    code, out, _ = run(capsys, *start, "--max-far-share", 0.05, "--far", 1e9)
+    assert (code, json.loads(out)["far"]) == (0, 0)

@@ -155,3 +155,23 @@ def test_bad_parameters():
         FLGPClassifier().fit(X, y, sample_weight=-np.ones(len(y)))
     with pytest.raises(ValueError, match="sample_weight has shape"):
         FLGPClassifier().fit(X, y, sample_weight=np.ones(3))
+
+
+def test_labels_keep_their_type_and_are_of_one_type():
+    pandas = pytest.importorskip("pandas")
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = FLGPClassifier(random_state=0).fit(X, pandas.Series([1, 2, None] * 20, dtype="Int64"))
+    assert model.classes_.dtype.kind == "i"
+    assert model.predict(X).dtype.kind == "i"
+    model.fit(X, pandas.Series([True, False, None] * 20, dtype="boolean"))
+    assert model.classes_.dtype == bool
+    model.fit(X, ["a", -1, "b"] * 20)  # -1 is the marker
+    assert model.classes_.tolist() == ["a", "b"]
+    for labels, named in (
+        (["a", 1, None], "text ('a') and numbers (1)"),
+        ([True, 2, None], "booleans (True)"),
+    ):
+        for y in (labels * 20, np.array(labels * 20, dtype=object)):
+            with pytest.raises(ValueError, match="y mixes") as caught:
+                model.fit(X, y)
+            assert named in str(caught.value)

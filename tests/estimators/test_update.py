@@ -257,3 +257,11 @@ def test_errors_say_what_to_do_and_leave_the_model_as_it_was(points):
     with pytest.raises(ValueError, match="does not hold the labels"):
         model.update(X[:1], [1.0])
     assert model.update(X[:50], np.round(y[:50] + 2), replace=True).predict(X[:3]).shape == (3,)
+
+
+def test_labels_far_off_the_data_are_warned_about():
+    X, angle = ring(200)
+    model = FLGPRegressor(random_state=0).fit(X, np.sin(angle))
+    model.update(X[:2] * 1.001, np.sin(angle[:2]))  # near: no warning, which would be an error here
+    with pytest.warns(UserWarning, match="1 of 2 new label"):
+        model.update(np.array([X[0], [50.0, 50.0]]), [0.0, 1.0])

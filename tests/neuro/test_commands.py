@@ -116,6 +116,11 @@ def test_activation_network_and_seed(files):
     assert edges[0] == "subject,group,region_1,region_2,correlation"
     assert (out / "sub-2_network.graphml").exists()
     assert (out / "sub-2_network.csv").read_text().startswith("region,A,B,C,D")
+    # Without an edge above the threshold, the regions alone are drawn.
+    none = files / "none"
+    assert run("network", maps[0], *options, "--threshold", "1.5", "-o", none, *FAST) == 0
+    assert (none / "edges.csv").read_text().count("\n") == 1
+    png_size(none / "networks.png")
     png_size(out / "networks.png")
 
     assert (

@@ -16,6 +16,7 @@ from browser import Browser, available
 
 from conftest import ring
 from flgp import FLGPClassifier, FLGPRegressor
+from flgp.model_selection import evaluate
 from flgp.report import write_report
 from flgp.report.charts import Chart, spread, ticks
 from flgp.report.content import scaled_lift
@@ -80,6 +81,9 @@ def test_the_pages_covariance_is_the_models(regression, tmp_path):
     exact = model.covariance(X, term="manifold")
     assert np.abs(features @ features.T - exact).max() < 0.005 * exact.max()
     assert scaled_lift(model)[1] > 0.999
+    others = values(data["others"], "<f4").reshape(900, data["q"])
+    whole = model.covariance(X)
+    assert np.abs(features @ features.T + others @ others.T - whole).max() < 0.005 * whole.max()
 
 
 def test_new_points_do_not_claim_to_be_the_fitted_ones(regression, tmp_path):
@@ -94,7 +98,7 @@ def test_names_of_classes_cannot_break_the_page(classes, tmp_path):
     write_report(model, X, tmp_path / "r.html", y, feature_names=["<i>", "b", "c", "d"], target="</script>")
     text, data = embedded(tmp_path / "r.html")
     assert data["classes"] == ["</script><b>", "south", "wes<t"]
-    assert text.count("</script>") == 2
+    assert text.count("</script>") == 3
     assert "<i>" not in text.split("</style>")[1].split("viewer")[0].replace("&lt;i&gt;", "")
     codes = values(data["label"], "<f4")
     known = ~np.isnan(codes)
@@ -121,6 +125,47 @@ def test_a_report_without_labels_or_free_time(tmp_path):
     assert data["label"] is None
     assert "Evidence against" not in text
     assert "Reliability" not in text
+
+
+def test_the_report_of_an_evaluated_model_says_how_good_it_is(tmp_path):
+    model, X, y = evaluated()
+    found = evaluate(model, X, y, prefit=True)
+    write_report(model, X, tmp_path / "r.html", y, evaluation=found, target="side")
+    text = (tmp_path / "r.html").read_text()
+    assert "held-out accuracy" in text
+    assert f"{100 * found.scores['flgp']['accuracy']:.1f} % (" in text
+    assert "The best plain method is" in text
+    assert text.count("<td class=right>") == 2
+    for title in ("Least certain", "Most surprising labels", "Effect of each column", "Can the stated"):
+        assert title in text
+    _, data = embedded(tmp_path / "r.html")
+    surprise = values(data["channels"][0]["values"], np.float32)
+    np.testing.assert_allclose(surprise[found.rows], found.losses["flgp"], rtol=1e-5)
+    assert np.isnan(np.delete(surprise, found.rows)).all()
+    assert [c["name"] for c in data["channels"][1:]] == [
+        "distance from the data of the fit",
+        "column x0",
+        "column x1",
+    ]
+
+
+def evaluated():
+    X, angle = ring(200, noise=0.02)
+    y = np.where(np.arange(200) % 5 == 0, (angle > np.pi).astype(int), -1)
+    return FLGPClassifier(n_anchors=40, random_state=0).fit(X, y), X, y
+
+
+def test_many_classes_and_long_names_stay_readable(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(240, 2))
+    names = np.array([f"{k}-" + "long " * 2_000 for k in range(40)])
+    y = names[np.arange(240) % 40].astype(object)
+    model = FLGPClassifier(n_anchors=40, random_state=0, unlabeled=None).fit(X, y)
+    write_report(model, X, tmp_path / "r.html", y, evaluation=evaluate(model, X, y, cv=3, prefit=True))
+    text = (tmp_path / "r.html").read_text()
+    assert "<table class=confusion>" not in text  # the most frequent confusions instead
+    assert "one of 40 classes" in text
+    assert len(text) < 300_000
 
 
 def test_ticks_are_round_and_inside():
@@ -163,7 +208,7 @@ def test_the_report_works_in_a_browser(regression, browser, tmp_path):
     chosen = browser.run("return window.flgpReport.state.selected")
     assert chosen >= 0
     assert browser.run("return window.flgpReport.state.color") == "covariance"
-    assert f"row {chosen} " in browser.run("return document.getElementById('chosen').textContent")
+    assert f"row {chosen + 1} " in browser.run("return document.getElementById('chosen').textContent")
     shown = browser.run(
         "return Array.from(window.flgpReport.covarianceFrom(window.flgpReport.state.selected))"
     )
@@ -179,6 +224,32 @@ def test_the_report_works_in_a_browser(regression, browser, tmp_path):
     assert browser.run("return document.documentElement.dataset.theme") in ("light", "dark")
     wide = "return document.documentElement.scrollWidth <= window.innerWidth"
     assert browser.run(wide)
+    assert browser.log() == []
+
+
+@needs_browser
+def test_lists_sort_and_points_are_coloured_by_columns(browser, tmp_path):
+    model, X, y = evaluated()
+    write_report(model, X, tmp_path / "r.html", y, evaluation=evaluate(model, X, y, prefit=True))
+    browser.open(tmp_path / "r.html")
+    column = (
+        "return [...document.querySelectorAll('section.list tbody tr')]"
+        ".slice(0, 50).map((r) => +r.cells[0].textContent)"
+    )
+    before = browser.run(column)
+    browser.run("document.querySelector('section.list thead button').click()")
+    assert browser.run(column) == sorted(before) != before
+    browser.run("document.querySelector('section.list thead button').click()")
+    assert browser.run(column) == sorted(before, reverse=True)
+    assert browser.run("return document.querySelectorAll('section.list > button').length") == 2
+    picture = "window.flgpReport.draw(); return document.getElementById('view').toDataURL()"
+    first = browser.run(picture)
+    browser.run(
+        "const list = document.getElementById('color'); list.value = 'channel2';"
+        "list.dispatchEvent(new Event('change'))"
+    )
+    assert browser.run(picture) != first
+    assert "column x0" in browser.run("return document.getElementById('legend').textContent")
     assert browser.log() == []
 
 

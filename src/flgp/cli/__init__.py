@@ -19,8 +19,10 @@ except ImportError as error:  # pragma: no cover - depends on the installation
 from .. import __version__
 from . import bench, brain
 from ._text import printable
+from .evaluate import evaluate
 from .fit import fit
 from .info import info
+from .label import label
 from .predict import predict
 from .report import report
 from .reproduce import reproduce
@@ -33,7 +35,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(fit)
+app.command()(evaluate)
 app.command()(predict)
+app.command()(label)
 app.command()(report)
 app.command()(info)
 app.command()(reproduce)

@@ -7,10 +7,38 @@ from typing import Annotated, Any
 
 import typer
 
-from ..tables import Column, Schema, TableError, TableModel
+from ..tables import Column, ReadOptions, Schema, TableError, TableModel
 
 Data = Annotated[
-    Path, typer.Argument(help="CSV, TSV, Parquet, Feather, NPY or NPZ file.", show_default=False)
+    Path,
+    typer.Argument(
+        help="CSV, TSV (also .gz), XLSX, JSON lines, Parquet, Feather, NPY, NPZ; - is standard input.",
+        show_default=False,
+    ),
+]
+_READING = "Reading the table"
+Sep = Annotated[
+    str | None,
+    typer.Option(help="Separator of columns. Default: found by looking.", rich_help_panel=_READING),
+]
+Decimal = Annotated[
+    str | None, typer.Option(help="Decimal mark, . or , (default: found).", rich_help_panel=_READING)
+]
+Encoding = Annotated[
+    str | None, typer.Option(help="Encoding, such as cp1252 (default: found).", rich_help_panel=_READING)
+]
+NoHeader = Annotated[
+    bool, typer.Option("--no-header", help="The first line holds data.", rich_help_panel=_READING)
+]
+Marks = Annotated[
+    list[str] | None,
+    typer.Option("--na", help="A cell that means missing, besides ?, NA, n/a, -.", rich_help_panel=_READING),
+]
+Dates = Annotated[
+    str | None, typer.Option(help="day-first or month-first, for 03/04/2021.", rich_help_panel=_READING)
+]
+Sheet = Annotated[
+    str | None, typer.Option(help="Sheet of a workbook. Default: the first.", rich_help_panel=_READING)
 ]
 Model = Annotated[Path, typer.Argument(help="A model file, written by flgp fit.", show_default=False)]
 Exposure = Annotated[
@@ -23,6 +51,19 @@ Trials = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
+
+
+def reading(
+    sep: str | None,
+    decimal: str | None,
+    encoding: str | None,
+    no_header: bool,
+    marks: list[str] | None,
+    dates: str | None,
+    sheet: str | None,
+) -> ReadOptions:
+    """How to read a table, from the options of a command."""
+    return ReadOptions(sep, decimal, encoding, not no_header, tuple(marks or ()), dates, sheet)
 
 
 def load_model(path: Path) -> TableModel:

@@ -34,7 +34,7 @@ class Work:
         self._console = Console(stderr=True, highlight=False)
         self._progress: Progress | None = None
         self._task = TaskID(0)
-        self._current: tuple[str, float] = ("", 0.0)
+        self._open: list[tuple[str, float]] = []
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -56,17 +56,25 @@ class Work:
             *columns, TextColumn("left"), TimeRemainingColumn(), console=self._console, transient=True
         )
 
+    def tell(self, text: str) -> None:
+        """Say how far the current stage is."""
+        if self._progress is not None and self._open:
+            self._progress.update(self._task, description=f"{self._open[0][0]}: {text}")
+
     def stage(self, name: str) -> Any:
         """A stage of the command itself."""
         return stage(name)
 
     def _observe(self, name: str | None) -> None:
         if name is not None:
-            self._current = (name, time.perf_counter())
+            self._open.append((name, time.perf_counter()))
             if self._progress is not None:
-                self._progress.update(self._task, description=name)
+                # The inner stage, such as one of the folds, says more than the outer one.
+                self._progress.update(self._task, description=": ".join(part for part, _ in self._open[:2]))
             return
-        ended, started = self._current
+        ended, started = self._open.pop()
+        if self._open:
+            return
         if self._progress is not None:
             self._progress.advance(self._task, self._shares.get(ended.split()[0], 0.0))
         if not self._quiet:
@@ -79,6 +87,10 @@ class Work:
             return
         if self._quiet:
             return
-        for note in self.notes:
-            self._console.print(f"Note: {printable(note)}.", style="yellow", markup=False)
+        self.tell_notes()
         typer.echo(printable(text))
+
+    def tell_notes(self) -> None:
+        """Print the notes on standard error."""
+        for note in self.notes:
+            self._console.print(f"Note: {printable(note)}.", style="yellow", markup=False, soft_wrap=True)

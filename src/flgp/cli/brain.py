@@ -232,11 +232,15 @@ def network(
     n_eigenpairs: _Eigenpairs = None,
     random_state: _Seed = 0,
 ) -> None:
-    """Coactivation networks: prior correlation between atlas regions."""
+    """Coactivation networks: correlation between atlas regions under the fitted prior of each map.
+
+    This says which regions the geometry of a map ties together. It is not functional connectivity, which is
+    the correlation of measured time series.
+    """
     neuro = _neuro()
     from ..neuro.groups import read_groups
     from ..neuro.network import write_edges, write_graphml, write_matrix
-    from ..neuro.views import plot_networks
+    from ..neuro.views import no_edges, plot_networks
 
     names = _unique([_stem(path) for path in maps])
     groups = read_groups(covariates, group_by, names)
@@ -259,7 +263,8 @@ def network(
         plot_networks(titles).savefig(files.path("networks.png"), dpi=130)
     for name, group, found in made:
         note = f" ({group})" if group else ""
-        typer.echo(f"{name}{note}: {len(found.labels)} regions, {len(found.edges)} edges above {threshold:g}")
+        told = f"{len(found.edges)} edges above {threshold:g}" if found.edges else no_edges(found)
+        typer.echo(f"{name}{note}: {len(found.labels)} regions, {told}")
     _say(files.published)
 
 

@@ -6,13 +6,26 @@ import json
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from .._files import check_target
-from ..tables import Schema, TableError, TableModel, read_table
-from ..tables.schema import SCALINGS
-from ._options import Data, Json, Quiet, plain
+from ..tables import Prepared, TableError, TableModel, prepare, read_table
+from ..tables.schema import MISSING_RULES, SCALINGS
+from ..tables.target import TASKS
+from ._options import (
+    Data,
+    Dates,
+    Decimal,
+    Encoding,
+    Json,
+    Marks,
+    NoHeader,
+    Quiet,
+    Sep,
+    Sheet,
+    plain,
+    reading,
+)
 from ._work import Work
 
 LIKELIHOODS = (
@@ -28,8 +41,8 @@ LIKELIHOODS = (
     "bernoulli",
     "probit",
 )
-# Integers with at most this many distinct values are treated as classes.
-_FEW_VALUES = 10
+# Without --cv, this many folds if the number of labels is in this range: judged in little time.
+_FOLDS, _FEWEST_LABELS, _MOST_LABELS = 5, 20, 2_000
 _SHARES = {
     "reading": 8.0,
     "anchors": 25.0,
@@ -40,102 +53,175 @@ _SHARES = {
 }
 
 
+Target = Annotated[
+    str, typer.Option(help="Column to predict; rows where it is empty are unlabelled.", show_default=False)
+]
+Features = Annotated[
+    list[str] | None, typer.Option(help="A feature column, or several separated by commas. Default: all.")
+]
+Exclude = Annotated[
+    list[str] | None, typer.Option(help="A column that is not a feature, or several separated by commas.")
+]
+Task = Annotated[
+    str | None, typer.Option(help=f"{', '.join(TASKS)}. Default: found by looking at the target.")
+]
+Likelihood = Annotated[str, typer.Option(help=f"One of {', '.join(LIKELIHOODS)}.")]
+Scaling = Annotated[
+    str, typer.Option(help="Scaling of numbers: standard (mean 0, deviation 1), range (0 to 1), or none.")
+]
+Missing = Annotated[str, typer.Option(help="Missing values in features: impute (and mark them), or error.")]
+Weight = Annotated[str | None, typer.Option(help="Column with the weights of the labelled rows.")]
+ExposureColumn = Annotated[
+    str | None, typer.Option("--exposure", help="Column with the exposure of counts; predictions use it too.")
+]
+TrialsColumn = Annotated[
+    str | None, typer.Option("--trials", help="Column with the trials of a binomial; predictions use it too.")
+]
+Seed = Annotated[int, typer.Option(help="Seed of the anchors.")]
+Jobs = Annotated[int | None, typer.Option(help="Threads. Default: all cores.")]
+Option = Annotated[
+    list[str] | None,
+    typer.Option("--option", help="NAME=VALUE for any parameter of the estimator, such as n_anchors=2000."),
+]
+
+
 def fit(
     data: Data,
-    target: Annotated[str, typer.Option(help="Column to predict; rows where it is empty are unlabelled.")],
+    target: Target,
     output: Annotated[Path, typer.Option("--output", "-o", help="The model file.")] = Path("model.flgp"),
-    features: Annotated[
-        list[str] | None, typer.Option(help="A feature column, or several separated by commas. Default: all.")
-    ] = None,
-    likelihood: Annotated[str, typer.Option(help=f"One of {', '.join(LIKELIHOODS)}.")] = "auto",
-    scaling: Annotated[
-        str, typer.Option(help="Scaling of numbers: standard (mean 0, deviation 1), range (0 to 1), or none.")
-    ] = "standard",
-    weight: Annotated[str | None, typer.Option(help="Column with the weights of the labelled rows.")] = None,
-    exposure: Annotated[
-        str | None, typer.Option(help="Column with the exposure of counts; predictions use it too.")
-    ] = None,
-    trials: Annotated[
-        str | None, typer.Option(help="Column with the trials of a binomial; predictions use it too.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the anchors.")] = 0,
-    jobs: Annotated[int | None, typer.Option(help="Threads. Default: all cores.")] = None,
-    option: Annotated[
-        list[str] | None,
+    cv: Annotated[
+        int | None,
         typer.Option(
-            "--option", help="NAME=VALUE for any parameter of the estimator, such as n_anchors=2000."
+            "--cv",
+            min=0,
+            help="Folds of the cross-validation that the verdict rests on; 0 for none. "
+            f"Default: {_FOLDS}, if there are {_FEWEST_LABELS} to {_MOST_LABELS:,} labels.",
         ),
     ] = None,
+    features: Features = None,
+    exclude: Exclude = None,
+    task: Task = None,
+    likelihood: Likelihood = "auto",
+    scaling: Scaling = "standard",
+    missing: Missing = "impute",
+    weight: Weight = None,
+    exposure: ExposureColumn = None,
+    trials: TrialsColumn = None,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    option: Option = None,
+    sep: Sep = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    no_header: NoHeader = False,
+    na: Marks = None,
+    dates: Dates = None,
+    sheet: Sheet = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Learn from the labelled and unlabelled rows of a table, and write a model file."""
     from .. import save
+    from ..model_selection.verdict import as_dict
 
-    _check_choices(likelihood, scaling, output)
+    check_choices(likelihood, scaling, missing)
+    if cv == 1:
+        raise TableError("--cv 1 leaves no label to learn from. Use 2 or more folds, or 0 for none.")
+    if not output.resolve().parent.is_dir():
+        raise TableError(f"There is no folder {output.parent}. Create it first.")
     check_target(output, [data])
+    options = reading(sep, decimal, encoding, no_header, na, dates, sheet)
     work = Work(_SHARES, quiet, as_json)
     with work.running():
         with work.stage("reading the table"):
-            frame = read_table(data)
-            wanted = [name.strip() for part in features or [] for name in part.split(",") if name.strip()]
-            given = {"sample_weight": weight, "exposure": exposure, "trials": trials}
-            about = {argument: column for argument, column in given.items() if column is not None}
-            _check_columns(frame, target, wanted, about)
-            # Columns about the labels are not features.
-            rest = [name for name in frame.columns if name != target and name not in about.values()]
-            schema = Schema.of(frame, target, wanted or (rest if about else None), scaling)
-            work.notes += schema.notes
-        estimator = _estimator(frame[target], target, likelihood, work.notes)
-        estimator.set_params(random_state=seed, n_jobs=jobs, **_parameters(option, estimator))
-        model = TableModel.fit(estimator, frame, schema, about)
+            table = prepare(
+                read_table(data, options, work.notes),
+                target,
+                features=features or (),
+                exclude=exclude or (),
+                about=about_labels(weight, exposure, trials),
+                likelihood=likelihood,
+                task=task,
+                scaling=scaling,
+                missing=missing,
+            )
+            work.notes += table.notes
+        estimator = make_estimator(table)
+        estimator.set_params(random_state=seed, n_jobs=jobs, **parameters(option, estimator))
+        model = TableModel.fit(estimator, table.frame, table.schema)
+        work.notes += _reduced(model.estimator)
         with work.stage("writing the model"):
             save(model, output)
-    result = _result(model, frame, output)
-    work.finish(result, _text(result))
+        folds = _folds(cv, int(table.frame[target].notna().sum()), quiet and not as_json)
+        found = cross_validated(work, model, table, folds) if folds else None
+    result = _result(model, table.frame, output)
+    if found is not None:
+        result["evaluation"] = as_dict(found)
+    work.finish(result, "\n".join([_text(result), *_verdict(model, result, data)]))
 
 
-def _check_columns(frame: Any, target: str, features: list[str], about: dict[str, Any]) -> None:
-    """Check that the columns about the labels exist and have no other use."""
-    for argument, column in about.items():
-        option = "--weight" if argument == "sample_weight" else f"--{argument}"
-        if column not in frame.columns:
-            raise TableError(f"{option}: there is no column {column!r}. Check its name.")
-        if column == target or column in features or list(about.values()).count(column) > 1:
-            raise TableError(f"{option}: column {column!r} already has another use. Use each column once.")
+def _folds(wanted: int | None, n_labeled: int, silent: bool) -> int:
+    """How many folds to judge the model by; a verdict that nobody sees needs none."""
+    if wanted is not None:
+        return min(wanted, n_labeled) if n_labeled >= 4 else 0
+    return _FOLDS if _FEWEST_LABELS <= n_labeled <= _MOST_LABELS and not silent else 0
 
 
-def _check_choices(likelihood: str, scaling: str, output: Path) -> None:
+def _reduced(estimator: Any) -> list[str]:
+    """Notes about numbers that the user asked for and the table is too small for."""
+    notes, anchors = [], len(estimator.anchors_)
+    if not isinstance(estimator.n_anchors, str) and anchors < estimator.n_anchors:
+        notes.append(
+            f"n_anchors={estimator.n_anchors} was reduced to {anchors}: there are no more distinct rows"
+        )
+    if not isinstance(estimator.n_neighbors, str) and estimator.n_neighbors > anchors:
+        notes.append(f"n_neighbors={estimator.n_neighbors} was reduced to the number of anchors, {anchors}")
+    return notes
+
+
+def cross_validated(work: Work, model: TableModel, table: Prepared, cv: int) -> Any:
+    """The evaluation of a fitted model of a table."""
+    from ..model_selection import evaluate
+
+    X, y, known = model.training(table.frame)
+    with work.stage(f"cross-validation with {cv} folds"):
+        return evaluate(model.estimator, X, y, cv=cv, prefit=True, known=known)
+
+
+def _verdict(model: TableModel, result: dict[str, Any], data: Path) -> list[str]:
+    """What was learned and how good it is, in words."""
+    from ..model_selection.verdict import what_was_learned
+
+    lines = [what_was_learned(model.estimator.term_shares_)]
+    if "evaluation" in result:
+        return [*lines, *result["evaluation"]["verdict"]]
+    return [*lines, f"How good is it? flgp evaluate {data} --target {model.schema.target!r}"]
+
+
+def about_labels(weight: str | None, exposure: str | None, trials: str | None) -> dict[str, str]:
+    """Columns about the labels, by the argument of `fit`."""
+    given = {"sample_weight": weight, "exposure": exposure, "trials": trials}
+    return {argument: column for argument, column in given.items() if column is not None}
+
+
+def make_estimator(table: Prepared) -> Any:
+    """The estimator for a table."""
+    from ..estimators import FLGPClassifier, FLGPRegressor
+
+    return FLGPClassifier() if table.likelihood == "classes" else FLGPRegressor(likelihood=table.likelihood)
+
+
+def check_choices(likelihood: str, scaling: str, missing: str) -> None:
+    """Refuse unknown words before the work rather than after it."""
     if likelihood not in LIKELIHOODS:
         raise TableError(f"Unknown likelihood {likelihood!r}. Use one of {', '.join(LIKELIHOODS)}.")
     if scaling not in SCALINGS:
         raise TableError(f"Unknown scaling {scaling!r}. Use one of {', '.join(SCALINGS)}.")
-    if not output.resolve().parent.is_dir():
-        raise TableError(f"There is no folder {output.parent}. Create it first.")
+    if missing not in MISSING_RULES:
+        raise TableError(f"Unknown --missing {missing!r}. Use one of {', '.join(MISSING_RULES)}.")
 
 
-def _estimator(target: Any, name: str, likelihood: str, notes: list[str]) -> Any:
-    """The estimator for a target."""
-    from ..estimators import FLGPClassifier, FLGPRegressor
-
-    if likelihood == "auto":
-        likelihood = _guess(target)
-        if likelihood == "classes" and target.dtype.kind in "iuf":
-            notes.append(
-                f"{name!r} has few distinct integers and is treated as classes; if it is a number, use "
-                "--likelihood gaussian"
-            )
-    return FLGPClassifier() if likelihood == "classes" else FLGPRegressor(likelihood=likelihood)
-
-
-def _guess(target: Any) -> str:
-    if target.dtype.kind not in "iuf":
-        return "classes"
-    values = np.unique(target.dropna().to_numpy(dtype=float))
-    return "classes" if len(values) <= _FEW_VALUES and (values == np.floor(values)).all() else "gaussian"
-
-
-def _parameters(options: list[str] | None, estimator: Any) -> dict[str, Any]:
+def parameters(options: list[str] | None, estimator: Any) -> dict[str, Any]:
     """NAME=VALUE pairs, the values in JSON or as plain text."""
     found: dict[str, Any] = {}
     for text in options or []:

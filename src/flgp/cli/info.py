@@ -7,13 +7,14 @@ from typing import Any
 
 import typer
 
-from ..io import describe
 from ._options import Json, Model, load_model, plain
 from ._text import printable
 
 
 def info(model: Model, as_json: Json = False) -> None:
     """Show the content of a model file: target, columns, learned values, versions."""
+    from ..io import describe
+
     fitted = load_model(model)
     about = describe(model)
     estimator, schema = fitted.estimator, fitted.schema

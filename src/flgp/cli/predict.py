@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
-from ..tables import TableError, read_table, write_table
-from ..tables.files import check_output
-from ._options import Data, Exposure, Json, Model, Quiet, Trials, load_model
+from ..tables import TableError, read_blocks
+from ..tables.files import TableWriter, check_output
+from ._options import (
+    Data,
+    Dates,
+    Decimal,
+    Encoding,
+    Exposure,
+    Json,
+    Marks,
+    Model,
+    NoHeader,
+    Quiet,
+    Sep,
+    Sheet,
+    Trials,
+    load_model,
+    reading,
+)
 from ._work import Work
 
 # Beyond this many radii from the nearest anchor a prediction is little more than the prior.
 _FAR = 3.0
-_SHARES = {"loading": 20.0, "reading": 20.0, "predicting": 50.0, "writing": 10.0}
+_DRIFT = 3  # exit code
+_SHARES = {"loading": 20.0, "reading,": 80.0}
 
 
 def predict(
@@ -31,6 +47,9 @@ def predict(
     ] = 0.95,
     exposure: Exposure = None,
     trials: Trials = None,
+    digits: Annotated[
+        int, typer.Option(min=1, max=17, help="Significant digits of numbers; 17 for all there are.")
+    ] = 6,
     keep: Annotated[
         bool, typer.Option("--keep", help="Put the columns of the table before the predictions.")
     ] = False,
@@ -38,10 +57,29 @@ def predict(
         bool,
         typer.Option("--escape-formulas", help="An apostrophe before text that a spreadsheet would run."),
     ] = False,
+    far: Annotated[float, typer.Option(help="A row is far if its distance is above this.")] = _FAR,
+    max_far_share: Annotated[
+        float | None,
+        typer.Option(help="Exit code 3 if a larger share of the rows is far: the data have drifted."),
+    ] = None,
+    block_rows: Annotated[
+        int, typer.Option(min=1, help="Rows in memory at a time (text, JSON lines, Parquet).")
+    ] = 100_000,
+    sep: Sep = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    no_header: NoHeader = False,
+    na: Marks = None,
+    dates: Dates = None,
+    sheet: Sheet = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Predict every row of a table: number with interval, or class with probabilities."""
+    """Predict every row of a table: number with interval, or class with probabilities.
+
+    The column distance tells how far a row is from all fitted ones: up to 1 it is as close as these are to
+    each other, above 3 its prediction is little more than the average.
+    """
     import pandas
 
     if not 0 < coverage < 1:
@@ -50,31 +88,55 @@ def predict(
         raise TableError("--json needs --output: predictions and summary cannot both go to the screen.")
     if output is not None:
         check_output(output, model, data)
+    options = reading(sep, decimal, encoding, no_header, na, dates, sheet)
     work = Work(_SHARES, quiet or output is None, as_json)
+    rows, n_far, names = 0, 0, []
     with work.running():
         with work.stage("loading the model"):
             fitted = load_model(model)
-        with work.stage("reading the table"):
-            frame = read_table(data)
-        with work.stage("predicting"):
+        with work.stage("reading, predicting and writing"), TableWriter(output, escape_formulas) as writer:
             columns = {"exposure": exposure, "trials": trials}
-            predictions = fitted.predict(frame, coverage, work.notes, columns)
-        table = pandas.concat([frame, predictions.add_prefix("flgp_")], axis=1) if keep else predictions
-        with work.stage("writing the predictions"):
-            if output is None:
-                typer.echo(_csv(table), nl=False)
-                return
-            write_table(table, output, escape_formulas)
-    far = int(np.sum(predictions["distance"].to_numpy() > _FAR))
-    if far:
+            for frame in read_blocks(data, block_rows, options, work.notes):
+                predictions = rounded(fitted.predict(frame, coverage, work.notes, columns), digits)
+                rows, names = rows + len(frame), list(predictions.columns)
+                n_far += int(np.sum(predictions["distance"].to_numpy() > far))
+                prefixed = predictions.add_prefix("flgp_")
+                table = pandas.concat([frame, prefixed], axis=1) if keep else predictions
+                writer.write(table)
+                work.tell(f"{rows:,} rows")
+    work.notes[:] = list(dict.fromkeys(work.notes))
+    drifted = max_far_share is not None and n_far > max_far_share * rows
+    if n_far:
         work.notes.append(
-            f"{far:,} row(s) are far from all fitted points: predictions there are little more than the prior"
+            f"{n_far:,} row(s) are far from all fitted points: predictions there are little more than the "
+            "prior"
         )
-    result = {"output": str(output), "rows": len(table), "columns": list(table.columns), "far": far}
-    work.finish(result, f"Written: {output} ({len(table):,} rows; {', '.join(predictions.columns)}).")
+    if drifted:
+        work.notes.append(
+            f"{n_far / rows:.1%} of the rows are far, more than --max-far-share: the data changed"
+        )
+    if output is None:
+        if not quiet:
+            work.tell_notes()
+    else:
+        result = {"output": str(output), "rows": rows, "columns": list(table.columns), "far": n_far}
+        result["far_share"], result["drift"] = n_far / rows, drifted
+        work.finish(result, f"Written: {output} ({rows:,} rows; {', '.join(names)}).")
+    if drifted:
+        raise typer.Exit(_DRIFT)
 
 
-def _csv(table: Any) -> str:
-    text = io.StringIO()
-    table.to_csv(text, index=False)
-    return text.getvalue()
+def rounded(predictions: Any, digits: int) -> Any:
+    """Numbers with some significant digits: more of them say nothing."""
+    result = predictions.copy()
+    for name in result.columns[result.dtypes.map(lambda kind: kind.kind == "f")]:
+        values = result[name].to_numpy()
+        with np.errstate(all="ignore"):
+            size = np.floor(np.log10(np.abs(values)))
+        places = digits - 1 - np.where(np.isfinite(size), size, 0.0)
+        scale = 10.0 ** np.clip(places, -300, 300)
+        # Of numbers too small or too large to be scaled nothing is cut off.
+        with np.errstate(all="ignore"):
+            short = np.round(values * scale) / scale
+        result[name] = np.where(np.isfinite(short) & (digits < 17), short, values)
+    return result

@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from .._files import check_target
-from ..tables import TableError, read_table
+from ..tables import TableError, TableModel, read_table
 from ..tables.model import labels, numbers
-from ._options import Data, Exposure, Json, Model, Quiet, Trials, load_model
+from ._options import (
+    Data,
+    Dates,
+    Decimal,
+    Encoding,
+    Exposure,
+    Json,
+    Marks,
+    Model,
+    NoHeader,
+    Quiet,
+    Sep,
+    Sheet,
+    Trials,
+    load_model,
+    reading,
+)
 from ._work import Work
 
+# With this many labels, which are those of the fit, the report measures how good the model is.
+_FEWEST_LABELS, _MOST_LABELS, _FOLDS = 10, 2_000, 5
 _SHARES = {"loading": 10.0, "reading": 10.0, "predictions,": 80.0}
 
 
@@ -26,6 +45,13 @@ def report(
     max_points: Annotated[
         int, typer.Option(min=1, help="Show at most this many points, a random sample.")
     ] = 100_000,
+    sep: Sep = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    no_header: NoHeader = False,
+    na: Marks = None,
+    dates: Dates = None,
+    sheet: Sheet = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -38,22 +64,24 @@ def report(
     if not output.resolve().parent.is_dir():
         raise TableError(f"There is no folder {output.parent}. Create it first.")
     check_target(output, [model, data])
+    options = reading(sep, decimal, encoding, no_header, na, dates, sheet)
     work = Work(_SHARES, quiet, as_json)
     with work.running():
         with work.stage("loading the model"):
             fitted = load_model(model)
         with work.stage("reading the table"):
-            frame = read_table(data)
+            frame = read_table(data, options, work.notes)
         schema, estimator = fitted.schema, fitted.estimator
         with work.stage("predictions, evidence and page"):
             y, sizes = None, {}
             if schema.target in frame.columns:
-                column = frame[schema.target]
                 classes = isinstance(estimator, FLGPClassifier)
+                column = fitted.target_values(frame)
                 y = labels(column) if classes else numbers(column, str(schema.target))
                 columns = {"exposure": exposure, "trials": trials}
                 sizes = fitted.sizes(frame, columns, column.notna().to_numpy())
             X = schema.matrix(frame, work.notes)
+            found = _evaluation(fitted, X, y, frame)
             write_report(
                 estimator,
                 X,
@@ -63,9 +91,27 @@ def report(
                 target=schema.target or "y",
                 title=title or data.stem,
                 notes=[f"Scaling: {schema.scaling}.", *(f"{note}." for note in schema.notes)],
+                evaluation=found,
                 max_points=max_points,
                 **sizes,
             )
     size = output.stat().st_size
     result = {"report": str(output), "bytes": size, "points": min(len(frame), max_points)}
     work.finish(result, f"Written: {output} ({size / 1e6:.1f} MB). Open it in a browser.")
+
+
+def _evaluation(fitted: TableModel, X: Any, y: Any, frame: Any) -> Any:
+    """Held-out quality, if the table is that of the fit; otherwise None."""
+    from ..model_selection import evaluate
+
+    if y is None:
+        return None
+    labeled = fitted.target_values(frame).notna().to_numpy()
+    count = int(labeled.sum())
+    known = getattr(fitted.estimator, "_labels_", None)
+    if known is None or len(known.points) != count or not _FEWEST_LABELS <= count <= _MOST_LABELS:
+        return None
+    if not np.allclose(X[labeled], known.points):
+        return None
+    about = {name: np.asarray(frame[column], dtype=float) for name, column in fitted.schema.about.items()}
+    return evaluate(fitted.estimator, X, y, cv=_FOLDS, prefit=True, known=about)

@@ -61,18 +61,22 @@ def fit_model(model: LatentModel, rows: RowLike, labels: Labels, targets: Sequen
     """
     _check_all_given(model, targets)
     model._dimension_ = _dimension(model, rows)
-    attempts = [_attempt(model, rows, labels, targets, geometry) for geometry in model._geometries(rows)]
+    geometries = model._geometries(rows)
+    several = len(geometries) > 1
+    attempts = [_attempt(model, rows, labels, targets, geometry, several) for geometry in geometries]
     # Where there is nothing but the manifold, parts of a graph without labels would be left to the prior.
     most = attempts[0].silent_parts
     whole = [attempt for attempt in attempts if attempt.has_other_terms or attempt.silent_parts <= most]
     best = max(whole, key=lambda attempt: attempt.learned.log_posterior)
+    if best.learned.functions[0].target is not targets[0]:  # a sketch
+        best = _attempt(model, rows, labels, targets, geometries[attempts.index(best)])
     model._linear_, model._local_scale_, model._local_kind_ = best.linear, best.local_scale, best.local_kind
     _finish(model, best.geometry, best.learned, best.inputs, best.labels, best.settings)
     model.term_shares_ = _term_shares(model, rows)
     return best.geometry
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Attempt:
     """What was learned on one geometry."""
 
@@ -98,7 +102,12 @@ class _Attempt:
 
 
 def _attempt(
-    model: LatentModel, rows: RowLike, labels: Labels, targets: Sequence[Target], chosen: Geometry
+    model: LatentModel,
+    rows: RowLike,
+    labels: Labels,
+    targets: Sequence[Target],
+    chosen: Geometry,
+    sketch: bool = False,
 ) -> _Attempt:
     geometry = model._fit_geometry(rows, chosen)
     in_memory = geometry.fitted_places() is not None or not is_streamed(rows)
@@ -109,7 +118,7 @@ def _attempt(
     inputs = _labeled_inputs(model, geometry, labels)
     count = model.n_eigenpairs
     count = geometry.n_eigenpairs(len(labels)) if isinstance(count, str) else int(count)
-    settings = _settings(model, count)
+    settings = replace(_settings(model, count), sketch=sketch)
     with stage(f"spectrum and evidence for {len(labels):,} labels"):
         learned = _best_kernel(model, geometry, inputs, targets, settings)
     own = model._linear_, model._local_scale_, model._local_kind_

@@ -28,6 +28,8 @@ from ..terms.local.term import KERNEL_CHOICES
 from ._fitting import relearned
 from ._model import HeatKernelModel
 from .labels import Labels
+from .noted import warn_if_far
+from .suggestion import suggest
 from .validation import check_choice, check_count, check_positive
 
 INFERENCES = ("auto", "laplace", "ep", "gibbs")
@@ -130,6 +132,8 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
 
     def _all_labels(self, added: Labels, replace: bool) -> Labels:
         """The labels the model has and those added, or (`replace`) the added ones alone."""
+        if len(added.points):
+            warn_if_far(self.geometry_.distance(self._roles_.geometry_of(added.points)))
         if not replace:
             return self._kept_labels().joined(added)
         old = getattr(self, "_labels_", None)
@@ -201,6 +205,34 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
             views = self._process_.at(self._inputs(self._validated(X, reset=False)))
             rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
             return self._columns(self._process_.draws(views, n_samples, rng, prior))
+
+    def suggest(self, X: Any, n: int = 10, *, strategy: str = "auto", random_state: Any = 0) -> IntArray:
+        """Which rows to label next; rows that have a label already are left out.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, p)
+            In memory. Of more than 10,000 rows "variance" considers a random sample.
+        n : int
+            How many.
+        strategy : {"auto", "uncertainty", "diverse", "variance", "random"}
+            "uncertainty": rows with the smallest margin between two classes, or the largest variance of f.
+            "diverse": one from each of n clusters of the most uncertain rows. "variance": rows whose labels
+            lower the variance of f, or of the probabilities, at all points most (V-optimality), each given
+            those before it. "auto": "uncertainty" for classes, "variance" for numbers.
+        random_state : int, RandomState or None
+
+        Returns
+        -------
+        array of shape (n,), numbers of rows, the most useful first
+        """
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)
+        if not isinstance(X, np.ndarray):
+            raise ValueError("suggest needs rows in memory. Take a random sample of the file.")
+        labels_of = getattr(self, "_probabilities", None)
+        probability = None if labels_of is None else self._answer(X, labels_of)
+        return suggest(self, X, n, strategy, random_state, probability)
 
     def _columns(self, values: Sequence[Array], axis: int = 1) -> Array:
         """One function's values as they are; several along a further axis."""

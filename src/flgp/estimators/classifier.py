@@ -28,6 +28,7 @@ from ..terms.base import View
 from ._docs import documented
 from ._fitting import fit_model, transduce, update_model
 from ._latent import LatentModel, labeled_rows
+from .class_labels import plain_labels
 from .class_prior import check_class_prior, log_odds_shift, shifted, soft_shares
 from .labels import Labels
 from .validation import check_choice, check_row_values, check_weights, refuse_repeats
@@ -76,7 +77,7 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
     residual : {{"auto", "local"}} or None
         A local term u, a Gaussian process of the Euclidean distance. "auto": for a point cloud, if the
         hyperparameters are optimised; the evidence decides how much it counts. "local": always. It is
-        computed from at most 500 labelled points; with inference="laplace" by nearest neighbours (Vecchia).
+        computed from at most 300 labelled points; with inference="laplace" by nearest neighbours (Vecchia).
         None: no such term, and predictions in O(r).
     n_residual_neighbors, residual_kernel, residual_columns
         As in `FLGPRegressor`.
@@ -211,9 +212,7 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
                 "FLGPClassifier requires y to be passed, but the target y is None. "
                 f"Mark unlabelled rows by {self.unlabeled!r}."
             )
-        y = local_labels(y, self.unlabeled)
-        if isinstance(y, list | tuple) and any(value is None for value in y):
-            y = np.array(y, dtype=object)  # NumPy would turn None into a string among strings
+        y = plain_labels(local_labels(y, self.unlabeled), self.unlabeled)
         y = column_or_1d(np.asarray(y), warn=True)
         if y.dtype.kind == "f" and np.isinf(y).any():
             raise ValueError("y contains infinity. Use class labels, or NaN for unlabelled rows.")

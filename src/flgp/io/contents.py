@@ -96,11 +96,17 @@ def _witness(check: Check, content: Any, p: int) -> None:
         Numbers(axes, -1e300, 1e300)(check, node, f"witness[{i}]", {})
 
 
+def _width(column: Record) -> int:
+    """Columns of X that a column of a table makes: as `Column.feature_names`."""
+    own = 1 + 2 * len(column["cycles"]) if column["categories"] is None else len(column["categories"])
+    return own + int(column["marked"])
+
+
 def _table(check: Check, node: Any, p: int) -> None:
     table = Maybe(A(("columns of a table",)))(check, node, "table", {})
     if table is None:
         return
-    width = sum(1 if c["categories"] is None else len(c["categories"]) for c in table["columns"])
+    width = sum(_width(column) for column in table["columns"])
     names = [column["name"] for column in table["columns"]]
     if width != p or len(set(names)) < len(names):
         raise wrong("table", "has other columns than the model")

@@ -113,6 +113,10 @@ def _is_sparse(node: Any) -> bool:
     return isinstance(node, dict) and set(node) == {"sparse"}
 
 
+def _is_text(node: Any) -> bool:
+    return isinstance(node, str)
+
+
 def anything(node: Any) -> bool:
     """Always."""
     return True
@@ -462,6 +466,10 @@ SCHEMA: dict[str, Concept] = {
             "categories": Maybe(Several(Text(), 1, 10**5, form="list")),
             "center": Real(-1e308, 1e308),
             "scale": Real(1e-308, 1e308),
+            "kind": Text(("number", "boolean", "date", "category")),
+            "fill": OneOf(((_is_text, Text()), (anything, Maybe(Real(-1e308, 1e308))))),
+            "marked": Flag(),
+            "cycles": Several(Text(), 0, 10, form="list"),
         }
     ),
     "columns of a table": Concept(
@@ -471,6 +479,7 @@ SCHEMA: dict[str, Concept] = {
             "scaling": Text(("standard", "range", "none")),
             "notes": Several(Text(), form="list"),
             "about": Named(Text()),
+            "missing": Text(("impute", "error")),
         }
     ),
 }

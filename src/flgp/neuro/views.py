@@ -86,7 +86,10 @@ def _visible(volume: Volume, values: Array, inside: Array) -> Any:
 def plot_reconstruction(
     reconstructor: Any, result: Any, *, background: Any = "mni", at: Any = None
 ) -> Figure:
-    """What the model saw, the completed map and its standard deviation, in three views each."""
+    """What the model saw, the completed map and its standard deviation, in three views each.
+
+    `at` is the point of the cuts in mm; by default the middle of the largest part that was filled in.
+    """
     volume, mask = reconstructor._volume_, reconstructor.mask_
     seen = np.zeros(mask.shape, dtype=bool)
     seen[mask] = reconstructor.labeled_
@@ -94,7 +97,9 @@ def plot_reconstruction(
         np.asarray(image.dataobj, dtype=float).reshape(mask.shape) for image in (result.mean, result.std)
     )
     if at is None:
-        at = _strongest(volume, np.where(seen, volume.data, 0.0))
+        filled = mask & ~seen
+        # The cuts go through what was filled in, such as a lesion.
+        at = _middle(volume, filled) if filled.any() else _strongest(volume, np.where(seen, volume.data, 0.0))
     limit = float(np.quantile(np.abs(mean[mask]), 0.99)) or 1.0
     unseen = mask & (std > 0)
     # Parts of the graph without a label have the prior standard deviation, which would hide all others.
@@ -157,6 +162,17 @@ def _strongest(volume: Volume, values: Array) -> Array:
     return (volume.affine @ np.append(index, 1.0))[:3]
 
 
+def _middle(volume: Volume, inside: Array) -> Array:
+    """Millimetres of the voxel in the middle of the largest connected part."""
+    from scipy.ndimage import label
+
+    parts, _ = label(inside)
+    largest = int(np.argmax(np.bincount(parts.ravel())[1:])) + 1
+    places = np.argwhere(parts == largest)
+    index = places[np.argmin(((places - places.mean(axis=0)) ** 2).sum(axis=1))]
+    return (volume.affine @ np.append(index, 1.0))[:3]
+
+
 def plot_networks(networks: Sequence[tuple[str, Network]]) -> Figure:
     """Each network on a glass brain, with its correlation matrix below; one column per network."""
     from nilearn.plotting import plot_connectome
@@ -170,26 +186,44 @@ def plot_networks(networks: Sequence[tuple[str, Network]]) -> Figure:
         figure.text(left + width / 2, top - 0.02 * height, title, ha="center", va="top", fontsize=12)
         above = figure.add_axes((left, top - 0.46 * height, width, 0.39 * height))
         above.axis("off")
-        plot_connectome(
-            network.adjacency,
-            network.coordinates,
-            node_size=10,
-            node_color="black",
-            edge_cmap="autumn_r",
-            edge_kwargs={"linewidth": 3},
-            edge_vmin=network.threshold,
-            edge_vmax=1.0,
-            display_mode="ortho" if columns == 1 else "xz",
-            axes=above,
-            figure=figure,
-            annotate=True,
-        )
+        if not network.edges:
+            _draw_nodes(figure, above, network, "ortho" if columns == 1 else "xz")
+        else:
+            plot_connectome(
+                network.adjacency,
+                network.coordinates,
+                node_size=10,
+                node_color="black",
+                edge_cmap="autumn_r",
+                edge_kwargs={"linewidth": 3},
+                edge_vmin=network.threshold,
+                edge_vmax=1.0,
+                display_mode="ortho" if columns == 1 else "xz",
+                axes=above,
+                figure=figure,
+                annotate=True,
+            )
         below = figure.add_axes((left + 0.2 * width, top - 0.97 * height, 0.66 * width, 0.44 * height))
         picture = below.imshow(network.correlation, vmin=-1, vmax=1, cmap="RdBu_r")
         _name_axes(below, network.labels)
         bar = figure.colorbar(picture, ax=below, fraction=0.045, pad=0.03)
         bar.ax.set_title("corr.", fontsize=8)
     return figure
+
+
+def _draw_nodes(figure: Figure, axes: Any, network: Network, display_mode: str) -> None:
+    """A glass brain with the regions alone: nilearn cannot draw a connectome without edges."""
+    from nilearn.plotting import plot_glass_brain
+
+    display = plot_glass_brain(None, display_mode=display_mode, axes=axes, figure=figure, annotate=True)
+    display.add_markers(network.coordinates, marker_color="black", marker_size=10)
+    axes.set_title(no_edges(network), fontsize=9, y=-0.05)
+
+
+def no_edges(network: Network) -> str:
+    """What to say about a network without an edge."""
+    off = network.correlation[~np.eye(len(network.labels), dtype=bool)]
+    return f"no edge above {network.threshold:g}; the largest correlation is {off.max():.2f}"
 
 
 def _name_axes(axes: Any, labels: Sequence[str]) -> None:

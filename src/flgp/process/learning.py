@@ -31,6 +31,7 @@ class Settings:
     terms_on: Callable[[Eigenbasis, Inputs], Terms]  # the terms, for a basis and labelled rows
     fixed: Mapping[str, float] = field(default_factory=dict)  # hyperparameters that are given
     inference: str = "auto"
+    sketch: bool = False  # enough to compare models: of many labels, only a part may be looked at
 
 
 @dataclass(frozen=True)
@@ -131,8 +132,9 @@ def _learn_coupled(
         part, rows = representative(target)
         pooled = pooled_optimum(part, features[rows], terms, settings.fixed)
         learner = whole if part is target else evidence_of(part, features[rows], terms, settings)
-        best = shared_optimum(whole, learner, pooled)
-    return LearnedModel(terms, basis, [LearnedFunction(whole, best)])
+        final = learner if settings.sketch else whole
+        best = shared_optimum(final, learner, pooled)
+    return LearnedModel(terms, basis, [LearnedFunction(final, best)])
 
 
 def learn_function(

@@ -11,9 +11,12 @@ from sklearn.base import is_classifier
 from .. import views
 from .._typing import Array, IntArray
 from ..estimators import prior_variances
+from ..model_selection import Evaluation
 
 # The page computes the covariance from a clicked point with the eigenfunctions that carry this fraction of
 # the prior variance, or with as many as fit in this many bytes.
+_MOST_COLUMNS, _MAX_COLUMN_BYTES = 30, 1_200_000
+_LANDMARKS, _LEAST_EIGENVALUE, _MAX_OTHER_BYTES, _BLOCK = 40, 1e-9, 1_000_000, 5_000
 _KEPT_SHARE, _MAX_LIFT_BYTES = 0.9995, 3_000_000
 
 
@@ -35,6 +38,7 @@ def viewer_data(
     places = model._inputs(X).places
     known = model.basis_.rows(places)
     lift, share = scaled_lift(model)
+    others = other_terms(model, X)
     classes = is_classifier(model)
     return {
         "n": len(X),
@@ -42,7 +46,7 @@ def viewer_data(
         "r": known.index.shape[1],
         "M": lift.shape[1],
         "flat": X.shape[1] <= 2,
-        "classes": [str(name) for name in model.classes_] if classes else None,
+        "classes": [short(name) for name in model.classes_] if classes else None,
         "maps": _maps(model, X, feature_names),
         "prediction": packed(prediction, np.float32),
         "uncertainty": packed(uncertainty, np.float32),
@@ -51,6 +55,8 @@ def viewer_data(
         "neighbor": packed(known.index, np.uint32 if len(lift) > 65_535 else np.uint16),
         "z": packed(places.closeness[:, None] * known.z, np.float32),
         "lift": packed(lift, np.float32),
+        "q": others.shape[1],
+        "others": packed(others, np.float32),
         "names": {
             "prediction": f"prediction of {target}",
             "uncertainty": "entropy (bits)" if classes else "standard deviation",
@@ -59,6 +65,45 @@ def viewer_data(
         },
         "hint": "Click a point to see the covariance from it. Drag to turn or move, scroll or pinch to zoom.",
     }
+
+
+def channels(
+    X: Array, distance: Array, feature_names: list[str], evaluation: Evaluation | None, rows: IntArray
+) -> list[dict[str, str]]:
+    """What else the points can be coloured by: held-out surprise, distance, and the first columns."""
+    found = []
+    if evaluation is not None:
+        surprise = np.full(len(X), np.nan)
+        at = np.searchsorted(rows, evaluation.rows)
+        here = (at < len(rows)) & (rows[np.minimum(at, len(rows) - 1)] == evaluation.rows)
+        surprise[at[here]] = evaluation.losses["flgp"][here]
+        found.append(("error: surprise of the held-out label", surprise))
+    found.append(("distance from the data of the fit", distance))
+    # Each column is four bytes a point: the page must stay small.
+    count = min(X.shape[1], _MOST_COLUMNS, max(3, _MAX_COLUMN_BYTES // (4 * len(X))))
+    found += [(f"column {name}", X[:, k]) for k, name in enumerate(feature_names[:count])]
+    return [{"name": name[:80], "values": packed(values, np.float32)} for name, values in found]
+
+
+def other_terms(model: Any, X: Array) -> Array:
+    """E (n, k) with E Eᵀ the prior covariance of all terms but the manifold's and the local one.
+
+    From the covariance with a few rows (Nyström), which is exact for a constant and up to as many covariates.
+    """
+    names = [name for name in model._process_.names if name not in ("manifold", "local")]
+    landmarks = X[np.unique(np.linspace(0, len(X) - 1, _LANDMARKS).astype(int))]
+
+    def between(rows: Array) -> Array:
+        return np.sum([model.covariance(rows, landmarks, term=name) for name in names], axis=0)
+
+    values, vectors = np.linalg.eigh(between(landmarks))
+    kept = values > _LEAST_EIGENVALUE * max(values[-1], 1e-300)
+    kept[: max(0, len(kept) - max(2, _MAX_OTHER_BYTES // (4 * len(X))))] = False
+    if not kept.any() or values[-1] <= 0:
+        return np.zeros((len(X), 0))
+    to_factor = vectors[:, kept] / np.sqrt(values[kept])
+    blocks = [between(X[i : i + _BLOCK]) @ to_factor for i in range(0, len(X), _BLOCK)]
+    return np.concatenate(blocks)
 
 
 def scaled_lift(model: Any) -> tuple[Array, float]:
@@ -70,6 +115,12 @@ def scaled_lift(model: Any) -> tuple[Array, float]:
     count = int(np.searchsorted(carried, _KEPT_SHARE)) + 1
     count = max(1, min(count, len(d), _MAX_LIFT_BYTES // (4 * len(lift))))
     return lift[:, order[:count]] * np.sqrt(d[order[:count]]), float(carried[count - 1])
+
+
+def short(text: Any, most: int = 60) -> str:
+    """A name that fits on a page."""
+    text = str(text)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def packed(values: Any, dtype: Any) -> str:

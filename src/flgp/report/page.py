@@ -17,10 +17,12 @@ from sklearn.utils.validation import check_is_fitted
 from .. import views
 from .._files import write_text
 from .._typing import Array, BoolArray, IntArray
+from ..model_selection import Evaluation
 from ..rows.labels import is_missing_label
 from .charts import Chart, spread
-from .content import viewer_data
+from .content import channels, viewer_data
 from .facts import facts, footer, tables
+from .summary import confusion, effects, headline, listings
 
 # Number of dots in the residual plot; more would only hide one another.
 _RESIDUALS = 1500
@@ -36,6 +38,7 @@ def write_report(
     target: str = "y",
     title: str = "Heat-kernel Gaussian process",
     notes: Sequence[str] = (),
+    evaluation: Evaluation | None = None,
     max_points: int = 100_000,
     random_state: int = 0,
     **sizes: Any,
@@ -55,6 +58,8 @@ def write_report(
     title : str
     notes : sequence of str
         Sentences shown under the summary.
+    evaluation : Evaluation, optional
+        Of the model on these rows (`flgp.model_selection.evaluate`): quality, confusion, surprising labels.
     max_points : int
         If there are more points, the report shows a random sample and says so.
     random_state : int
@@ -75,12 +80,24 @@ def write_report(
     data = viewer_data(model, X[rows], label, rows, names, target)
     if sizes:
         data["names"]["prediction"] += f" ({next(iter(sizes))} 1)"
-    charts = [_evidence(model), *_quality(model, X, y, known, sizes)]
+    shown = X[rows]
+    distance = model.distance_to_anchors(shown)
+    data["channels"] = channels(shown, distance, names, evaluation, rows)
+    quality = _quality(model, X, y, known, sizes) if evaluation is None else [_held_out(evaluation)]
+    charts = [*quality, _evidence(model)]
+    prediction, uncertainty = views.prediction_and_uncertainty(model, shown)
     text = Template(_resource("page.html")).substitute(
         title=escape(title),
         subtitle=escape(f"{type(model).__name__} of {target} on {len(X):,} points"),
         style=_resource("style.css"),
         script=_resource("viewer.js"),
+        headline=headline(model, evaluation, len(X), int(known.sum()), target),
+        confusion=confusion(evaluation),
+        effects=effects(model, shown, names),
+        listings=listings(
+            evaluation, prediction, uncertainty, distance, rows, getattr(model, "classes_", None)
+        ),
+        lists=_resource("lists.js"),
         facts=facts(model, len(X), int(known.sum())),
         notes="".join(f'<p class="muted">{escape(note)}</p>' for note in said),
         charts="\n".join(chart for chart in charts if chart),
@@ -90,6 +107,22 @@ def write_report(
         data=json.dumps(data, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c"),
     )
     write_text(path, text)
+
+
+def _held_out(found: Evaluation) -> str:
+    """Stated against observed probability, of rows that were predicted without their labels."""
+    classes = found.classes is not None
+    what = ("probability of the interval", "share of labels inside")
+    if classes:
+        what = ("probability of the predicted class", "share that was right")
+    chart = Chart((0.0, 1.0), (0.0, 1.0), *what)
+    chart.line(np.array([0.0, 1.0]), np.array([0.0, 1.0]), "guide")
+    curve = found.reliability
+    if not classes:  # bins of classes may hold a row each: a line through them would mislead
+        chart.line(curve.confidence, curve.accuracy)
+    chart.points(curve.confidence, curve.accuracy, 2.5 + 4 * np.sqrt(curve.count / curve.count.max()))
+    text = f"{len(found.y):,} labelled rows, each predicted without its own label. On the line is right."
+    return _card("Can the stated probabilities be trusted?", chart, text)
 
 
 def labeled(model: Any, y: Any) -> BoolArray:

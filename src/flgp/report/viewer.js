@@ -27,6 +27,10 @@
   const uncertainty = decode(data.uncertainty, Float32Array);
   const label = data.label ? decode(data.label, Float32Array) : null;
   const row = decode(data.row, Uint32Array);
+  // What else the points can be coloured by, named channel0, channel1, …
+  const channels = Object.fromEntries(data.channels.map((c, k) => [`channel${k}`, decode(c.values, Float32Array)]));
+  data.channels.forEach((c, k) => { data.names[`channel${k}`] = c.name; });
+  const scaleOf = (what) => what === "label" || what.startsWith("channel") ? "prediction" : what;
   const r = data.r;
   const neighbor = decode(data.neighbor, data.s > 65535 ? Uint32Array : Uint16Array);
   const z = decode(data.z, Float32Array);
@@ -36,6 +40,9 @@
   let covariance = null;
 
   // The covariance from a point costs O(sM + nr): through the anchors, never point by point.
+  // The other terms of f, as features of the points.
+  const q = data.q;
+  const others = decode(data.others, Float32Array);
   const covarianceFrom = (point) => {
     const source = new Float32Array(M);
     for (let k = 0; k < r; k++) {
@@ -53,6 +60,7 @@
     for (let i = 0; i < n; i++) {
       let total = 0;
       for (let k = 0; k < r; k++) total += z[i * r + k] * anchors[neighbor[i * r + k]];
+      for (let m = 0; m < q; m++) total += others[i * q + m] * others[point * q + m];
       values[i] = total;
     }
     return values;
@@ -103,7 +111,7 @@
 
   const recolor = () => {
     const what = state.color;
-    const values = { prediction, uncertainty, label, covariance }[what];
+    const values = { prediction, uncertainty, label, covariance, ...channels }[what];
     const grey = packedCss("--unlabelled");
     const byClass = data.classes && (what === "prediction" || what === "label");
     if (byClass) {
@@ -113,7 +121,7 @@
       }
     } else {
       const [low, high] = extent(what === "label" ? prediction : values, what === "covariance");
-      const lookup = tables[what === "label" ? "prediction" : what];
+      const lookup = tables[scaleOf(what)];
       for (let i = 0; i < n; i++) {
         const v = values[i];
         colors[i] = Number.isNaN(v) ? grey
@@ -142,7 +150,7 @@
       });
       return;
     }
-    const stops = scales[state.color === "label" ? "prediction" : state.color];
+    const stops = scales[scaleOf(state.color)];
     add("span", format(state.low));
     add("i", "", { background: `linear-gradient(90deg, ${stops.map((c) => `rgb(${c})`).join(",")})` });
     add("span", format(state.high));
@@ -275,10 +283,13 @@
       byId("chosen").textContent = data.hint;
       return;
     }
-    const parts = [`row ${row[i]}`, `${data.names.prediction} ${named(prediction[i])}`,
+    const parts = [`row ${row[i] + 1}`, `${data.names.prediction} ${named(prediction[i])}`,
       `${data.names.uncertainty} ${format(uncertainty[i])}`];
     if (label) parts.push(`label ${named(label[i])}`);
     if (covariance) parts.push(`prior variance here ${format(covariance[i])}`);
+    data.channels.slice(0, 8).forEach((c, k) => {
+      if (!Number.isNaN(channels[`channel${k}`][i])) parts.push(`${c.name} ${format(channels[`channel${k}`][i])}`);
+    });
     byId("chosen").textContent = parts.join(" · ");
   };
   const select = (i) => {
@@ -364,6 +375,7 @@
   option(byId("color"), "prediction", data.names.prediction);
   option(byId("color"), "uncertainty", data.names.uncertainty);
   if (label) option(byId("color"), "label", data.names.label);
+  data.channels.forEach((c, k) => option(byId("color"), `channel${k}`, c.name));
   option(byId("color"), "covariance", data.names.covariance, true);
   const showAxes = () => {
     const axes = maps[state.map].axes.slice(0, state.flat ? 2 : 3);

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array, BoolArray
-from ..estimators import FLGPClassifier, FLGPRegressor
+from .cells import plain_text
 from .errors import TableError
 from .schema import Schema
+from .target import choose_target
 
 
 @dataclass(frozen=True)
@@ -39,23 +40,42 @@ class TableModel:
         frame : pandas.DataFrame
         schema : Schema
         about : columns about the labels, by the argument of `fit`: sample_weight, exposure, trials
+            Default: those of the schema.
         """
-        schema = replace(schema, about={} if about is None else dict(about))
+        if about is not None:
+            schema = replace(schema, about=dict(about))
+        model = cls(estimator, schema)
+        X, y, known = model.training(frame)
+        if is_classes(estimator):
+            estimator.set_params(unlabeled=None)
+        estimator.fit(X, y, **known)
+        return model
+
+    def training(self, frame: Any) -> tuple[Array, Array, dict[str, Array]]:
+        """What `fit` of the estimator takes: X (n, p), y (n,), and what is known about the rows."""
+        schema = self.schema
         assert schema.target is not None
-        X = schema.matrix(frame)
         labeled = frame[schema.target].notna().to_numpy()
         known = {
             argument: _positive(frame, column, labeled, "labelled row(s)")
             for argument, column in schema.about.items()
         }
-        if isinstance(estimator, FLGPClassifier):
-            if unused := set(known) - {"sample_weight"}:
-                raise TableError(
-                    f"Classes have no {sorted(unused)[0]}. Leave it out, or choose another --likelihood."
-                )
-            estimator.set_params(unlabeled=None)
-            return cls(estimator.fit(X, labels(frame[schema.target]), **known), schema)
-        return cls(estimator.fit(X, numbers(frame[schema.target], schema.target), **known), schema)
+        X = schema.matrix(frame)
+        if not is_classes(self.estimator):
+            return X, numbers(frame[schema.target], schema.target), known
+        if unused := set(known) - {"sample_weight"}:
+            raise TableError(
+                f"Classes have no {sorted(unused)[0]}. Leave it out, or choose another --likelihood."
+            )
+        return X, labels(frame[schema.target]), known
+
+    def target_values(self, frame: Any) -> Any:
+        """The target of a table, as numbers or classes; NaN or None where unlabelled."""
+        values = frame[self.schema.target]
+        if values.isna().all():
+            return values
+        wanted = "classes" if is_classes(self.estimator) else str(self.estimator.likelihood_.name)
+        return choose_target(values, wanted).values
 
     def sizes(
         self, frame: Any, columns: Mapping[str, str | None] | None = None, needed: BoolArray | None = None
@@ -113,7 +133,7 @@ class TableModel:
         X = self.schema.matrix(frame, notes)
         sizes = self.sizes(frame, columns)
         distance = self.estimator.distance_to_anchors(X)
-        if isinstance(self.estimator, FLGPRegressor):
+        if not is_classes(self.estimator):
             mean, std = self.estimator.predict(X, return_std=True, **sizes)
             ends = self.estimator.predict_interval(X, coverage, **sizes)
             found = {"prediction": mean, "std": std, "lower": ends[:, 0], "upper": ends[:, 1]}
@@ -123,6 +143,13 @@ class TableModel:
             found = {"prediction": classes[probability.argmax(axis=1)]}
             found.update({f"probability_{k}": probability[:, i] for i, k in enumerate(classes)})
         return pandas.DataFrame({**found, "distance": distance}, index=frame.index)
+
+
+def is_classes(estimator: Any) -> bool:
+    """Whether an estimator predicts classes. Imported late: the command line reads tables without it."""
+    from ..estimators import FLGPClassifier
+
+    return isinstance(estimator, FLGPClassifier)
 
 
 def labels(values: Any) -> Array:
@@ -136,10 +163,10 @@ def labels(values: Any) -> Array:
     elif values.dtype.kind == "f":
         raise TableError(
             f"The target {values.name!r} has fractions, so it cannot be a class. "
-            "Use --likelihood gaussian or another likelihood for numbers."
+            "Use --task regression, or a --likelihood for numbers."
         )
     else:
-        filled = [None if gone else str(value) for value, gone in zip(values, empty, strict=True)]
+        filled = [None if gone else plain_text(value) for value, gone in zip(values, empty, strict=True)]
     result = np.empty(len(filled), dtype=object)
     result[:] = filled
     return result
@@ -179,6 +206,6 @@ def numbers(values: Any, name: str) -> Array:
     if broken.any():
         raise TableError(
             f"The target {name!r} has {int(broken.sum())} value(s) that are not numbers, such as "
-            f"{str(values[broken].iloc[0])!r}. Correct them, or use --likelihood classes."
+            f"{str(values[broken].iloc[0])!r}. Correct them, or use --task classification."
         )
     return np.asarray(result, dtype=float)

@@ -18,7 +18,7 @@ from ..base import Inputs, TermView
 from .term import VARIANCE
 
 # Labelled points that the features are made from; more of them cost more than they add.
-_MOST_POINTS = 500
+_MOST_POINTS = 300
 # Added to the diagonal of the correlations, so that repeated points do no harm.
 _JITTER = 1e-8
 

@@ -19,9 +19,9 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ._typing import Array, BoolArray, IntArray
-from .estimators.validation import check_count
-from .rows.labels import is_missing_label
+from .._typing import Array, BoolArray, IntArray
+from ..estimators.validation import check_count
+from ..rows.labels import is_missing_label
 
 __all__ = ["LabeledKFold", "Transductive", "cross_validate_labeled"]
 

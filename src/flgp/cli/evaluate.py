@@ -1,0 +1,180 @@
+"""`flgp evaluate DATA --target COLUMN`: how good a model of this table is, by cross-validation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from ..tables import TableModel, prepare, read_table, write_table
+from ..tables.files import check_output
+from ._options import (
+    Data,
+    Dates,
+    Decimal,
+    Encoding,
+    Json,
+    Marks,
+    NoHeader,
+    Quiet,
+    Sep,
+    Sheet,
+    reading,
+)
+from ._work import Work
+from .fit import (
+    Exclude,
+    ExposureColumn,
+    Features,
+    Jobs,
+    Likelihood,
+    Missing,
+    Option,
+    Scaling,
+    Seed,
+    Target,
+    Task,
+    TrialsColumn,
+    Weight,
+    about_labels,
+    check_choices,
+    cross_validated,
+    make_estimator,
+    parameters,
+)
+
+_SHARES = {"reading": 5.0, "anchors": 15.0, "neighbours": 3.0, "spectrum": 27.0, "cross-validation": 50.0}
+# Classes of which a confusion matrix still fits on a screen.
+_MOST_SHOWN = 12
+_WORST = 10
+
+
+def evaluate(
+    data: Data,
+    target: Target,
+    cv: Annotated[int, typer.Option("--cv", min=2, help="Number of folds.")] = 5,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File for the held-out predictions.")
+    ] = None,
+    features: Features = None,
+    exclude: Exclude = None,
+    task: Task = None,
+    likelihood: Likelihood = "auto",
+    scaling: Scaling = "standard",
+    missing: Missing = "impute",
+    weight: Weight = None,
+    exposure: ExposureColumn = None,
+    trials: TrialsColumn = None,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    option: Option = None,
+    sep: Sep = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    no_header: NoHeader = False,
+    na: Marks = None,
+    dates: Dates = None,
+    sheet: Sheet = None,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Tell how good a model of this table is: every labelled row predicted without its label.
+
+    All rows stay in the graph. Plain methods (majority or mean, k-NN, logistic or ridge regression) are
+    scored beside the model.
+    """
+    check_choices(likelihood, scaling, missing)
+    if output is not None:
+        check_output(output)
+    options = reading(sep, decimal, encoding, no_header, na, dates, sheet)
+    work = Work(_SHARES, quiet, as_json)
+    with work.running():
+        with work.stage("reading the table"):
+            table = prepare(
+                read_table(data, options, work.notes),
+                target,
+                features=features or (),
+                exclude=exclude or (),
+                about=about_labels(weight, exposure, trials),
+                likelihood=likelihood,
+                task=task,
+                scaling=scaling,
+                missing=missing,
+            )
+            work.notes += table.notes
+        estimator = make_estimator(table)
+        estimator.set_params(random_state=seed, n_jobs=jobs, **parameters(option, estimator))
+        model = TableModel.fit(estimator, table.frame, table.schema)
+        found = cross_validated(work, model, table, cv)
+        if output is not None:
+            write_table(held_out(found, table.frame), output)
+    from ..model_selection.verdict import as_dict, what_was_learned
+
+    shares = model.estimator.term_shares_
+    result = {**as_dict(found), "learned": what_was_learned(shares), "worst": worst_rows(found)}
+    if output is not None:
+        result["output"] = str(output)
+    work.finish(result, "\n".join([*_report(found), "", *result["verdict"], result["learned"]]))
+
+
+def held_out(found: Any, frame: Any) -> Any:
+    """A table of the labelled rows with their held-out predictions."""
+    import pandas
+
+    columns: dict[str, Any] = {"row": found.rows + 1, "label": found.y, "prediction": found.prediction}
+    if found.probability is not None:
+        columns["probability_of_label"] = found.probability[
+            np.arange(len(found.y)), np.searchsorted(found.classes, found.y)
+        ]
+    else:
+        columns |= {"std": found.std, "lower": found.lower, "upper": found.upper}
+    held = pandas.DataFrame({**columns, "loss": found.losses["flgp"]})
+    own = frame.iloc[found.rows].reset_index(drop=True)
+    return pandas.concat([held, own.drop(columns=[c for c in held.columns if c in own.columns])], axis=1)
+
+
+def worst_rows(found: Any) -> list[dict[str, Any]]:
+    """The rows that surprise the model most."""
+    shown = []
+    for i in found.worst(_WORST):
+        row: dict[str, Any] = {
+            "row": int(found.rows[i]) + 1,
+            "label": found.y[i],
+            "prediction": found.prediction[i],
+        }
+        if found.probability is not None:
+            row["probability_of_label"] = float(
+                found.probability[i, np.searchsorted(found.classes, found.y[i])]
+            )
+        else:
+            row["std"] = float(found.std[i])
+        shown.append({name: v.item() if hasattr(v, "item") else v for name, v in row.items()})
+    return shown
+
+
+def _report(found: Any) -> list[str]:
+    lines = [str(found)]
+    if found.classes is not None and len(found.classes) <= _MOST_SHOWN:
+        names = [str(name)[:12] for name in found.classes]
+        width = max(8, *(len(name) + 2 for name in names))
+        lines += ["", "Rows of each class (left) by predicted class (top):"]
+        lines.append(" " * width + "".join(f"{name:>{width}}" for name in names))
+        lines += [
+            f"{name:<{width}}" + "".join(f"{count:>{width}}" for count in counts)
+            for name, counts in zip(names, found.confusion, strict=True)
+        ]
+    lines += ["", "Most surprising rows:"]
+    for row in worst_rows(found):
+        sure = (
+            f"probability {row['probability_of_label']:.3f}"
+            if "probability_of_label" in row
+            else f"± {row['std']:.4g}"
+        )
+        label, guess = (
+            f"{row[k]:.4g}" if isinstance(row[k], float) else str(row[k])[:40]
+            for k in ("label", "prediction")
+        )
+        lines.append(f"  row {row['row']:,}: {label}, predicted {guess} ({sure})")
+    return lines

@@ -1,0 +1,179 @@
+"""Which rows to label next: uncertain ones, or those whose labels tell most about all others.
+
+The second is closed-form in weight space. The posterior covariance of f between two points is the inner
+product of two rows of a matrix S (n, K). A label at x changes it by a rank-one term that does not depend on
+the label's value, so that a batch is chosen one row at a time, each given the labels that those before it
+will have: copies of a chosen row gain nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.utils import check_random_state
+
+from .._typing import Array, BoolArray, IntArray
+from ..process.field import WeightField
+from ..process.mixture import LatentFunction
+from ..rows.blocks import take_rows
+from .validation import check_choice, check_count
+
+if TYPE_CHECKING:
+    from ._latent import LatentModel
+
+STRATEGIES = ("auto", "uncertainty", "diverse", "variance", "random")
+# Rows that are considered, and rows whose variance is to fall: random samples of X.
+_MOST_CANDIDATES, _MOST_REFERENCES = 10_000, 5_000
+# A batch of uncertain rows is chosen among this many times as many, so that they differ.
+_SHORTLIST = 10
+# Posterior draws that stand for the covariance where it is not that of weights.
+_DRAWS = 200
+# A probability never counts as more certain than this: a label there would be worth nothing.
+_LEAST_DOUBT = 1e-3
+
+
+def suggest(
+    model: LatentModel, X: Array, n: int, strategy: str, random_state: Any, probability: Array | None
+) -> IntArray:
+    """Numbers of the rows of X (m, p) to label next, the most useful first.
+
+    Parameters
+    ----------
+    model : fitted model
+    X : array of shape (m, p)
+    n : how many
+    strategy : one of `STRATEGIES`
+    random_state : of the sample of rows, where there are many
+    probability : class probabilities (m, C), or None for a regression
+    """
+    check_count("n", n)
+    check_choice("strategy", strategy, STRATEGIES)
+    seed = check_random_state(random_state).randint(2**31)
+    rng = np.random.default_rng(seed)
+    free = np.flatnonzero(~_has_label(model, X))
+    if len(free) < n:
+        raise ValueError(f"n={n}, but X has {len(free)} rows without a label. Ask for at most that many.")
+    if strategy == "random":
+        return rng.permutation(free)[:n]
+    if strategy == "auto":
+        strategy = "variance" if probability is None else "uncertainty"
+    if strategy in ("uncertainty", "diverse"):
+        doubt = _doubt(model, take_rows(X, free), None if probability is None else probability[free])
+        if strategy == "uncertainty":
+            return free[np.argsort(-doubt, kind="stable")[:n]]
+        return free[_uncertain_and_different(model, take_rows(X, free), doubt, n, seed)]
+    pool = _sample(free, max(_MOST_CANDIDATES, n), rng)
+    others = _sample(np.arange(len(X)), _MOST_REFERENCES, rng)
+    p = None if probability is None else (probability[pool], probability[others])
+    return pool[_least_variance(model, take_rows(X, pool), take_rows(X, others), p, n)]
+
+
+def _doubt(model: LatentModel, X: Array, probability: Array | None) -> Array:
+    """How uncertain the prediction of each row is (m,): the margin of two classes, or the spread of f."""
+    if probability is None:
+        _, variance = model.latent_mean_and_variance(X)
+        return np.sqrt(variance if variance.ndim == 1 else variance.sum(axis=1))
+    if probability.shape[1] == 1:
+        return np.zeros(len(X))
+    two = np.partition(probability, -2, axis=1)[:, -2:]
+    return 1.0 - (two[:, 1] - two[:, 0])
+
+
+def _uncertain_and_different(model: LatentModel, X: Array, doubt: Array, n: int, seed: int) -> IntArray:
+    """Positions of n uncertain rows, one from each of n clusters of the most uncertain ones."""
+    shortlist = np.argsort(-doubt, kind="stable")[: _SHORTLIST * n]
+    if n == 1 or len(shortlist) <= n:
+        return shortlist[:n]
+    S = np.concatenate(_spreads(model, take_rows(X, shortlist)), axis=1)
+    S = S / np.maximum(np.linalg.norm(S, axis=1, keepdims=True), 1e-300)
+    cluster = KMeans(n, n_init=1, random_state=seed % 2**31).fit_predict(S)
+    # The most uncertain row of each cluster; the shortlist is in that order.
+    _, first = np.unique(cluster, return_index=True)
+    chosen = np.sort(first)
+    if len(chosen) < n:  # fewer distinct rows than n
+        chosen = np.concatenate([chosen, np.setdiff1d(np.arange(len(shortlist)), chosen)[: n - len(chosen)]])
+    return shortlist[chosen]
+
+
+def _least_variance(
+    model: LatentModel, own: Array, others: Array, p: tuple[Array, Array] | None, n: int
+) -> IntArray:
+    """Positions of n candidates (m, p) whose labels lower the summed variance at other points most."""
+    S, R = _spreads(model, own), _spreads(model, others)
+    if p is None:
+        noise = [_noise(model, function, own, k) for k, function in enumerate(model._process_.functions)]
+        weights = [np.ones(len(others)) for _ in R]
+    else:
+        doubt = [np.maximum(part * (1.0 - part), _LEAST_DOUBT)[:, -len(S) :] for part in p]
+        noise = [1.0 / doubt[0][:, k] for k in range(len(S))]
+        # To first order, p(1-p) times the spread of f is that of the probability.
+        weights = [doubt[1][:, k] ** 2 for k in range(len(S))]
+    chosen: list[int] = []
+    for _ in range(n):
+        fall = np.zeros(len(own))
+        for k in range(len(S)):
+            gram = (R[k] * weights[k][:, None]).T @ R[k]
+            fall += np.einsum("ij,ij->i", S[k] @ gram, S[k]) / (np.einsum("ij,ij->i", S[k], S[k]) + noise[k])
+        fall[chosen] = -np.inf
+        chosen.append(int(np.argmax(fall)))
+        for k in range(len(S)):
+            _condition(S[k], R[k], chosen[-1], float(noise[k][chosen[-1]]))
+    return np.array(chosen)
+
+
+def _condition(own: Array, others: Array, at: int, noise: float) -> None:
+    """Change both factors to those of the posterior given a label of candidate `at`, in place."""
+    row = own[at].copy()
+    variance = float(row @ row)
+    if variance <= 0.0:
+        return
+    # S (I - c s sᵀ) has the covariance K - k kᵀ / (v + noise) if c = (1 - √(noise / (v + noise))) / v.
+    factor = (1.0 - np.sqrt(noise / (variance + noise))) / variance
+    for part in (own, others):
+        part -= np.outer(part @ row, factor * row)
+
+
+def _spreads(model: LatentModel, X: Array) -> list[Array]:
+    """S (m, K) of every latent function, with S Sᵀ the posterior covariance of f."""
+    process = model._process_
+    with model._working():
+        views = process.at(model._inputs(X))
+        found = []
+        for function in process.functions:
+            part = function.components[0]
+            if len(function.components) > 1 or process.coupled is not None:
+                break
+            if not isinstance(part.field, WeightField):
+                break
+            found.append(part.field.spread(views[part.layer]))
+    if len(found) == len(process.functions):
+        return found
+    draws = model.sample_f(X, _DRAWS, 0)
+    draws = draws[:, None] if draws.ndim == 2 else draws
+    centred = (draws - draws.mean(axis=2, keepdims=True)) / np.sqrt(_DRAWS)
+    return [centred[:, k].copy() for k in range(centred.shape[1])]
+
+
+def _noise(model: LatentModel, function: LatentFunction, X: Array, k: int) -> Array:
+    """Variance of a label given f, in units of f (m,)."""
+    mean, _ = model.latent_mean_and_variance(X)
+    mean = mean if mean.ndim == 1 else mean[:, k]
+    likelihood = function.likelihood
+    step = 1e-4 * max(float(np.std(mean)), 1e-3)
+    slope = (likelihood.conditional_mean(mean + step) - likelihood.conditional_mean(mean - step)) / (2 * step)
+    return likelihood.conditional_variance(mean) / np.maximum(slope**2, 1e-12)
+
+
+def _has_label(model: LatentModel, X: Array) -> BoolArray:
+    """Which rows are points that have a label already."""
+    known = getattr(model, "_labels_", None)
+    if known is None:
+        return np.zeros(len(X), dtype=bool)
+    seen = {row.tobytes() for row in np.ascontiguousarray(known.points, dtype=np.float64)}
+    return np.array([np.ascontiguousarray(row, dtype=np.float64).tobytes() in seen for row in X])
+
+
+def _sample(rows: IntArray, most: int, rng: np.random.Generator) -> IntArray:
+    return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))

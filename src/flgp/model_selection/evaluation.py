@@ -1,0 +1,383 @@
+"""How good is a model? Held-out predictions of all labelled rows, scored beside plain methods."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.base import clone, is_classifier
+from sklearn.utils import _safe_indexing
+
+from .._progress import stage
+from .._typing import Array, IntArray
+from ..estimators import FLGPClassifier, FLGPRegressor
+from ..likelihoods import Observations
+from ..metrics import ReliabilityCurve, expected_calibration_error, reliability_curve
+from .references import CLASSIFIERS, REGRESSORS, class_probabilities, numbers
+from .transductive import LabeledKFold, Transductive
+
+# Scores of which larger is better.
+LARGER_IS_BETTER = ("accuracy", "r2")
+# Probabilities below this count as this much in the log loss: a class that no training row has gets zero.
+_LEAST_PROBABILITY = 1e-6
+_NODES = 32  # of the quadrature over f
+_BINS = 10
+_RESAMPLES = 2_000
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Held-out predictions of the labelled rows and their scores.
+
+    Attributes
+    ----------
+    task : {"classification", "regression"}
+    n_folds : int
+    rows : array of shape (m,)
+        Numbers of the labelled rows, to which all arrays below belong.
+    y : array of shape (m,)
+    prediction : array of shape (m,)
+    probability : array of shape (m, C), or None for regression
+    std, lower, upper : arrays of shape (m,), or None for classification
+        Of y; the interval holds it with probability `coverage`.
+    classes : array of shape (C,), or None for regression
+    coverage : float
+    scores : dict of dict
+        For the model, called "flgp", and each plain method: accuracy, log_loss and calibration_error, or
+        rmse, mae, r2, nll and coverage.
+    losses : dict of array of shape (m,)
+        Of each method, row by row: log loss, or negative log-likelihood.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from flgp import FLGPRegressor
+    >>> from flgp.model_selection import evaluate
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> y = np.where(np.arange(200) < 40, X[:, 0], np.nan)
+    >>> found = evaluate(FLGPRegressor(random_state=0), X, y, cv=4)
+    >>> found.best_reference()
+    'ridge regression'
+    >>> bool(found.scores["flgp"]["rmse"] < found.scores["k-NN"]["rmse"])
+    True
+    """
+
+    task: str
+    n_folds: int
+    rows: IntArray
+    y: Array
+    prediction: Array
+    probability: Array | None
+    std: Array | None
+    lower: Array | None
+    upper: Array | None
+    classes: Array | None
+    coverage: float
+    scores: dict[str, dict[str, float]]
+    losses: Mapping[str, Array]
+
+    @property
+    def main(self) -> str:
+        """The score to look at first."""
+        return "accuracy" if self.task == "classification" else "rmse"
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """A 95 % interval of the main score, for other labelled rows of the same kind."""
+        if self.task == "classification":
+            return wilson(int((self.prediction == self.y).sum()), len(self.y))
+        rng = np.random.default_rng(0)
+        squares = (self.y - self.prediction) ** 2
+        drawn = squares[rng.integers(0, len(squares), (_RESAMPLES, len(squares)))].mean(axis=1)
+        low, high = np.sqrt(np.quantile(drawn, [0.025, 0.975]))
+        return float(low), float(high)
+
+    @property
+    def confusion(self) -> IntArray:
+        """How many rows of each class (C,) were predicted as each class (C,)."""
+        if self.classes is None:
+            raise ValueError("Only classes have a confusion matrix.")
+        table = np.zeros((len(self.classes), len(self.classes)), dtype=int)
+        pair = [np.searchsorted(self.classes, values) for values in (self.y, self.prediction)]
+        np.add.at(table, tuple(pair), 1)
+        return table
+
+    @property
+    def reliability(self) -> ReliabilityCurve:
+        """Stated against observed probability.
+
+        For classes: of the predicted class. For numbers: of central Gaussian intervals.
+        """
+        if self.classes is not None:
+            assert self.probability is not None
+            return reliability_curve(self.y, self.probability, classes=self.classes, n_bins=_BINS)
+        from scipy.stats import norm
+
+        assert self.std is not None
+        z = np.abs(self.y - self.prediction) / np.maximum(self.std, np.finfo(float).tiny)
+        levels = np.linspace(0.0, 1.0, _BINS + 1)[1:-1]
+        inside = np.array([np.mean(z <= norm.ppf(0.5 + level / 2)) for level in levels])
+        return ReliabilityCurve(levels, inside, np.full(len(levels), len(z)))
+
+    def worst(self, count: int = 10) -> IntArray:
+        """Positions, in the arrays here, of the rows that surprise the model most."""
+        return np.argsort(-self.losses["flgp"], kind="stable")[:count]
+
+    def best_reference(self) -> str:
+        """The plain method with the best main score."""
+        others = [name for name in self.scores if name != "flgp"]
+        sign = -1.0 if self.main in LARGER_IS_BETTER else 1.0
+        return min(others, key=lambda name: sign * self.scores[name][self.main])
+
+    def advantage(self, other: str) -> tuple[float, float]:
+        """By how much the model's mean loss is below another method's, and the standard error."""
+        gain = self.losses[other] - self.losses["flgp"]
+        return float(gain.mean()), float(gain.std(ddof=1) / np.sqrt(len(gain)))
+
+    def __str__(self) -> str:
+        names = list(next(iter(self.scores.values())))
+        width = max(map(len, self.scores))
+        lines = [" " * width + "".join(f"{name.replace('_', ' '):>19}" for name in names)]
+        for method, values in self.scores.items():
+            lines.append(f"{method:<{width}}" + "".join(f"{values[name]:>19.4g}" for name in names))
+        return "\n".join(lines)
+
+
+def evaluate(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    cv: int = 5,
+    random_state: Any = 0,
+    coverage: float = 0.95,
+    prefit: bool = False,
+    known: Mapping[str, Any] | None = None,
+) -> Evaluation:
+    """Predict every labelled row from the others, and score that beside plain methods.
+
+    Held-out rows lose their label but stay in the graph. The plain methods (majority, k-NN, logistic
+    regression; mean, k-NN, ridge regression) see the labelled rows only. The graph does not depend on the
+    labels, so that it is made once: this takes little more than one fit, where there are many points.
+
+    Parameters
+    ----------
+    estimator : FLGPClassifier, FLGPRegressor, or a pipeline that ends in one
+    X : array-like of shape (n, p)
+    y : array-like of shape (n,)
+        Unlabelled rows are marked as in `fit`.
+    cv : int
+        Number of folds; fewer if there are not as many labelled rows.
+    random_state : int, RandomState or None
+        Of the folds.
+    coverage : float
+        Of the intervals, for regression.
+    prefit : bool
+        The estimator is fitted to these rows already: take its graph.
+    known : mapping, optional
+        What `fit` knows about the rows: sample_weight, exposure, trials, each of shape (n,).
+
+    Returns
+    -------
+    Evaluation
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from flgp import FLGPClassifier
+    >>> from flgp.datasets import circles
+    >>> from flgp.model_selection import evaluate
+    >>> data = circles(1200, random_state=0)
+    >>> y = np.where(np.arange(1200) < 60, data.y, -1)
+    >>> found = evaluate(FLGPClassifier(random_state=0), data.X, y)
+    >>> found.scores["flgp"]["accuracy"] > found.scores["k-NN"]["accuracy"]
+    True
+    """
+    given = {name: np.asarray(values, dtype=float) for name, values in (known or {}).items()}
+    classifier = is_classifier(estimator)
+    marker = getattr(estimator, "unlabeled", "auto") if classifier else None
+    y = np.asarray(y)
+    if y.ndim != 1:
+        raise ValueError("evaluate takes one target: y of shape (n,). Evaluate each column by itself.")
+    splitter = LabeledKFold(2, random_state=random_state, unlabeled=marker)
+    labeled = np.flatnonzero(~splitter._missing(y))
+    if len(labeled) < 4:
+        raise ValueError(f"y has {len(labeled)} labelled rows. To evaluate a model, label at least 4.")
+    splitter.n_splits = int(min(cv, len(labeled)))
+    folds = [test for _, test in splitter.split(X, y)]
+    fitter = _Fitter.of(estimator, X, y, given, prefit)
+    score = _score_classes if classifier else _score_numbers
+    return score(fitter, folds, np.sort(np.concatenate(folds)), coverage)
+
+
+@dataclass(frozen=True)
+class _Fitter:
+    """Fits on all labels but those of a fold, with all rows in the graph."""
+
+    estimator: Any
+    graph: Any  # the model with all labels, whose graph the folds share; None: none can be shared
+    X: Any
+    y: Array
+    known: dict[str, Array]
+
+    @classmethod
+    def of(cls, estimator: Any, X: Any, y: Array, known: dict[str, Array], prefit: bool) -> _Fitter:
+        shares = isinstance(estimator, FLGPClassifier | FLGPRegressor) and (
+            # A bandwidth that is learned, and class shares, depend on the labels.
+            (
+                estimator.base_kernel == "lae"
+                or estimator.bandwidth is not None
+                or estimator.geometry is not None
+            )
+            and getattr(estimator, "class_prior", None) is None
+        )
+        graph = None
+        if shares:
+            graph = estimator if prefit else clone(estimator).fit(X, y, **known)
+        return cls(estimator, graph, X, y, known)
+
+    def without(self, rows: IntArray, labeled: IntArray) -> Any:
+        """The model fitted without the labels of some rows."""
+        kept = np.setdiff1d(labeled, rows)
+        own = {name: values[kept] for name, values in self.known.items()}
+        with warnings.catch_warnings():  # what holds for one fold only is of no use to the user
+            warnings.simplefilter("ignore", UserWarning)
+            if self.graph is not None:
+                return copy.copy(self.graph).update(self.points(kept), self.y[kept], replace=True, **own)
+            unlabeled = np.setdiff1d(np.arange(len(self.y)), labeled)
+            train = np.union1d(kept, unlabeled)
+            more = {name: values[train] for name, values in self.known.items()}
+            return Transductive(clone(self.estimator), self.X).fit(train, self.y[train], **more).estimator_
+
+    def points(self, rows: IntArray) -> Any:
+        """Some rows of X."""
+        return _safe_indexing(self.X, rows)
+
+
+def _score_classes(fitter: _Fitter, folds: list[IntArray], rows: IntArray, coverage: float) -> Evaluation:
+    y = np.array(fitter.y[rows].tolist())
+    classes = np.unique(y)
+    X = np.asarray(fitter.points(rows), dtype=float)
+    found = {name: np.zeros((len(rows), len(classes))) for name in ("flgp", *CLASSIFIERS)}
+    for number, test in enumerate(folds):
+        with stage(f"fold {number + 1} of {len(folds)}"):
+            model = fitter.without(test, rows)
+        held = np.searchsorted(rows, test)
+        rest = np.setdiff1d(np.arange(len(rows)), held)
+        own = np.searchsorted(classes, model.classes_)
+        found["flgp"][held[:, None], own] = model.predict_proba(fitter.points(test))
+        for name in CLASSIFIERS:
+            found[name][held] = class_probabilities(name, X[rest], y[rest], X[held], classes)
+    code = np.searchsorted(classes, y)
+    scores, losses = {}, {}
+    for name, p in found.items():
+        losses[name] = -np.log(np.maximum(p[np.arange(len(y)), code], _LEAST_PROBABILITY))
+        scores[name] = {
+            "accuracy": float(np.mean(classes[p.argmax(axis=1)] == y)),
+            "log_loss": float(losses[name].mean()),
+            "calibration_error": expected_calibration_error(y, p, classes=classes),
+        }
+    p = found["flgp"]
+    prediction = classes[p.argmax(axis=1)]
+    return Evaluation(
+        "classification",
+        len(folds),
+        rows,
+        y,
+        prediction,
+        p,
+        None,
+        None,
+        None,
+        classes,
+        coverage,
+        scores,
+        losses,
+    )
+
+
+def _score_numbers(fitter: _Fitter, folds: list[IntArray], rows: IntArray, coverage: float) -> Evaluation:
+    y = fitter.y[rows].astype(float)
+    X = np.asarray(fitter.points(rows), dtype=float)
+    mean = {name: np.zeros(len(rows)) for name in ("flgp", *REGRESSORS)}
+    std = {name: np.zeros(len(rows)) for name in mean}
+    losses = {name: np.zeros(len(rows)) for name in mean}
+    ends = np.zeros((len(rows), 2))
+    for number, test in enumerate(folds):
+        with stage(f"fold {number + 1} of {len(folds)}"):
+            model = fitter.without(test, rows)
+        held = np.searchsorted(rows, test)
+        rest = np.setdiff1d(np.arange(len(rows)), held)
+        points = fitter.points(test)
+        uses = getattr(getattr(model, "likelihood_", None), "uses", ())
+        sizes = {
+            name: v[test]
+            for name, v in fitter.known.items()
+            if name in uses and name in ("exposure", "trials")
+        }
+        mean["flgp"][held], std["flgp"][held] = model.predict(points, return_std=True, **sizes)
+        ends[held] = model.predict_interval(points, coverage, **sizes)
+        losses["flgp"][held] = _surprise(model, points, y[held], sizes)
+        for name in REGRESSORS:
+            mean[name][held], std[name][held] = numbers(name, X[rest], y[rest], X[held])
+            z = (y[held] - mean[name][held]) / std[name][held]
+            losses[name][held] = z**2 / 2 + np.log(std[name][held] * np.sqrt(2 * np.pi))
+    from scipy.stats import norm
+
+    width = norm.ppf(0.5 + coverage / 2)
+    scores = {}
+    for name in mean:
+        error = y - mean[name]
+        low, high = mean[name] - width * std[name], mean[name] + width * std[name]
+        low, high = (ends[:, 0], ends[:, 1]) if name == "flgp" else (low, high)
+        scores[name] = {
+            "rmse": float(np.sqrt(np.mean(error**2))),
+            "mae": float(np.mean(np.abs(error))),
+            "r2": float(1.0 - np.mean(error**2) / max(np.var(y), np.finfo(float).tiny)),
+            "nll": float(losses[name].mean()),
+            "coverage": float(np.mean((low <= y) & (y <= high))),
+        }
+    return Evaluation(
+        "regression",
+        len(folds),
+        rows,
+        y,
+        mean["flgp"],
+        None,
+        std["flgp"],
+        ends[:, 0],
+        ends[:, 1],
+        None,
+        coverage,
+        scores,
+        losses,
+    )
+
+
+def _surprise(model: Any, X: Any, y: Array, sizes: Mapping[str, Array]) -> Array:
+    """-log p(y | x) (k,), the average over f by quadrature; Gaussian where there is no likelihood."""
+    if not hasattr(model, "latent_mean_and_variance"):
+        mean, std = model.predict(X, return_std=True)
+        return ((y - mean) / std) ** 2 / 2 + np.log(std * np.sqrt(2 * np.pi))
+    mean, variance = model.latent_mean_and_variance(X)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+    log_weights = np.log(weights / weights.sum())
+    obs = Observations.of(y, **sizes)
+    at = [
+        model.likelihood_.log_density(obs, mean + np.sqrt(variance) * node) + log_weight
+        for node, log_weight in zip(nodes, log_weights, strict=True)
+    ]
+    return -np.asarray(logsumexp(at, axis=0))
+
+
+def wilson(count: int, n: int, z: float = 1.96) -> tuple[float, float]:
+    """A 95 % interval of a proportion, good for small n and near 0 and 1 (Wilson, 1927)."""
+    share, spread = count / n, z * z / n
+    middle = (share + spread / 2) / (1 + spread)
+    half = z * np.sqrt(share * (1 - share) / n + spread / (4 * n)) / (1 + spread)
+    return float(max(middle - half, 0.0)), float(min(middle + half, 1.0))

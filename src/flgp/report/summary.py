@@ -1,0 +1,150 @@
+"""The parts of a report for the person it is sent to: a headline, rows to look at, effects of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from .._typing import Array, IntArray
+from ..model_selection import Evaluation
+from ..model_selection.verdict import verdict, what_was_learned
+from .content import short
+
+_LISTED = 50  # rows in each list
+_MOST_CLASSES = 15  # of which a confusion matrix is readable
+_EFFECT_ROWS, _EFFECT_COLUMNS = 400, 60
+_FAR = 1.0  # farther than all fitted points
+
+
+def headline(model: Any, found: Evaluation | None, n: int, n_labeled: int, target: str) -> str:
+    """A sentence, three numbers, and the verdict."""
+    classes = is_classifier(model)
+    what = f"one of {len(model.classes_):,} classes" if classes else "a number"
+    cards = [("task", f"{short(target)}: {what}")]
+    if found is not None:
+        low, high = found.interval
+        value = found.scores["flgp"][found.main]
+        if classes:
+            cards.append(("held-out accuracy", f"{100 * value:.1f} % ({100 * low:.0f}–{100 * high:.0f})"))
+        else:
+            cards.append(("held-out typical error", f"{value:.3g} ({low:.3g}–{high:.3g})"))
+    else:
+        cards.append(("quality", "not measured"))
+    cards.append(("data", f"{n:,} rows, {n_labeled:,} labelled"))
+    shown = "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in cards)
+    said = [*(verdict(found) if found is not None else []), what_was_learned(model.term_shares_)]
+    if found is None:
+        said.append("flgp evaluate, or a report on the labelled table, says how good the predictions are.")
+    return f'<dl class="facts">{shown}</dl>' + "".join(f"<p>{escape(line)}</p>" for line in said)
+
+
+def confusion(found: Evaluation | None) -> str:
+    """Which classes are taken for which, held out; the most frequent confusions where there are many."""
+    if found is None or found.classes is None:
+        return ""
+    counts, names = found.confusion, [short(name) for name in found.classes]
+    head = "<section><h2>Which classes are confused</h2>"
+    if len(names) <= _MOST_CLASSES:
+        top = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
+        rows = "".join(
+            f'<tr><th scope="row">{escape(name)}</th>'
+            + "".join(f"<td{' class=right' if i == j else ''}>{c or '·'}</td>" for j, c in enumerate(row))
+            + "</tr>"
+            for i, (name, row) in enumerate(zip(names, counts, strict=True))
+        )
+        grid = f"<table class=confusion><thead><tr><th>true / predicted</th>{top}</tr></thead>"
+        body = f"{grid}<tbody>{rows}</tbody></table>"
+    else:
+        wrong = counts - np.diag(np.diag(counts))
+        order = np.argsort(-wrong, axis=None, kind="stable")[:20]
+        pairs = [np.unravel_index(at, wrong.shape) for at in order if wrong.ravel()[at] > 0]
+        cells = [[names[i], names[j], int(wrong[i, j])] for i, j in pairs]
+        body = table(["true", "predicted", "rows"], cells) if cells else "<p>None.</p>"
+    return f'{head}<div class="scroll" tabindex="0">{body}</div></section>'
+
+
+def listings(
+    found: Evaluation | None,
+    prediction: Array,
+    uncertainty: Array,
+    distance: Array,
+    rows: IntArray,
+    names: Any,
+) -> str:
+    """Rows to look at: the least certain, the most surprising labels, and those far from the data."""
+    classes = names is not None
+
+    def guess(i: int) -> str:
+        return short(names[int(prediction[i])]) if classes else f"{prediction[i]:.4g}"
+
+    doubt = "entropy (bits)" if classes else "standard deviation"
+    least = np.argsort(-uncertainty, kind="stable")[:_LISTED]
+    cells = [[int(rows[i]) + 1, guess(i), f"{uncertainty[i]:.3g}", f"{distance[i]:.2f}"] for i in least]
+    parts = [_list("Least certain", "uncertain", ["row", "prediction", doubt, "distance"], cells)]
+    if found is not None:
+        cells = []
+        for i in found.worst(_LISTED):
+            label, own = (_value(values[i]) for values in (found.y, found.prediction))
+            cells.append([int(found.rows[i]) + 1, label, own, f"{found.losses['flgp'][i]:.3g}"])
+        heads = ["row", "label", "held-out prediction", "surprise (−log p)"]
+        parts.append(_list("Most surprising labels", "wrong", heads, cells))
+    far = np.argsort(-distance, kind="stable")[:_LISTED]
+    far = far[distance[far] > _FAR]
+    if len(far):
+        cells = [[int(rows[i]) + 1, f"{distance[i]:.2f}", guess(i)] for i in far]
+        parts.append(_list("Far from the data of the fit", "far", ["row", "distance", "prediction"], cells))
+    return "\n".join(parts)
+
+
+def effects(model: Any, X: Array, feature_names: Sequence[str]) -> str:
+    """How much predictions change if the values of one column are exchanged between rows."""
+    if X.shape[1] > _EFFECT_COLUMNS or len(X) < 2:
+        return ""
+    rng = np.random.default_rng(0)
+    some = X[rng.permutation(len(X))[:_EFFECT_ROWS]]
+    answer = model.predict_proba if is_classifier(model) else model.predict
+    before = answer(some)
+    sizes = []
+    for k in range(X.shape[1]):
+        other = some.copy()
+        other[:, k] = rng.permutation(other[:, k])
+        change = np.abs(answer(other) - before)
+        sizes.append(float(change.sum(axis=1).mean() / 2 if change.ndim == 2 else change.mean()))
+    order = np.argsort(-np.array(sizes), kind="stable")
+    most = max(max(sizes), 1e-300)
+    bars = "".join(
+        f'<tr><th scope="row">{escape(short(feature_names[k]))}</th><td><i class="bar" style="width:'
+        f'{100 * sizes[k] / most:.0f}%"></i></td><td>{sizes[k]:.3g}</td></tr>'
+        for k in order
+    )
+    unit = "probability" if is_classifier(model) else "the prediction"
+    text = (
+        f"Mean change of {unit} if the column is shuffled between rows. Columns that repeat each other share "
+        "their effect."
+    )
+    return (
+        '<section><h2>Effect of each column</h2><div class="scroll" tabindex="0"><table class="effects">'
+        f'{bars}</table></div><p class="muted">{text}</p></section>'
+    )
+
+
+def table(heads: Sequence[str], cells: Sequence[Sequence[Any]]) -> str:
+    """A plain table; the page lets one sort it by its heads."""
+    top = "".join(f'<th scope="col">{escape(head)}</th>' for head in heads)
+    rows = "".join("<tr>" + "".join(f"<td>{escape(str(c))}</td>" for c in row) + "</tr>" for row in cells)
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _value(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else short(value)
+
+
+def _list(title: str, name: str, heads: Sequence[str], cells: Sequence[Sequence[Any]]) -> str:
+    return (
+        f'<section class="list" data-name="{name}"><h2>{escape(title)}</h2><div class="scroll" tabindex="0">'
+        f"{table(heads, cells)}</div></section>"
+    )

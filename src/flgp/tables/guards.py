@@ -1,0 +1,84 @@
+"""Signs that a table would give a good model for a bad reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .identifiers import numbers_the_rows
+
+_FEWEST_ROWS = 5
+# A column whose correlation with the target is above this is a copy of it in other units.
+_COPY = 0.9999
+# Whole numbers that people write for "missing".
+_SENTINELS = (-9.0, -99.0, -999.0, -9999.0, -99999.0, 9999.0, 99999.0)
+
+
+def suspicions(frame: Any, target: str, features: Sequence[str]) -> list[str]:
+    """Notes about features that may be copies of the target, or hold marks of "missing" as numbers.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    target : str
+    features : names of columns
+    """
+    labels = frame[target]
+    labeled = labels.notna().to_numpy()
+    notes = []
+    for name in features:
+        values = frame[name]
+        if labeled.sum() >= _FEWEST_ROWS and _tells_all(values[labeled], labels[labeled]):
+            notes.append(
+                f"column {name!r} determines the target {target!r} in all labelled rows: if it is known only "
+                f"together with the target, leave it out with --exclude {name!r}"
+            )
+        elif 0 < labeled.sum() < len(frame) and np.array_equal(values.notna().to_numpy(), labeled):
+            notes.append(
+                f"column {name!r} is known in exactly the labelled rows: if it comes with the target, leave "
+                f"it out with --exclude {name!r}"
+            )
+        if numbers_the_rows(values) and len(features) > 1:
+            notes.append(
+                f"column {name!r} numbers the rows: if that means nothing, leave it out with "
+                f"--exclude {name!r}"
+            )
+        if (mark := _sentinel(values)) is not None:
+            notes.append(
+                f"column {name!r} has {mark:g} in {int((values == mark).sum()):,} row(s), far from all other "
+                f"values: if that means missing, use --na {mark:g}"
+            )
+    return notes
+
+
+def _tells_all(values: Any, labels: Any) -> bool:
+    """Whether a column is the target in other words or other units."""
+    known = values.notna().to_numpy()
+    if known.sum() < max(_FEWEST_ROWS, len(known) / 2):
+        return False
+    x, y = values[known], labels[known]
+    if x.dtype.kind in "iuf" and y.dtype.kind in "iuf" and y.nunique() > 2:
+        x, y = x.to_numpy(dtype=float), y.to_numpy(dtype=float)
+        with np.errstate(all="ignore"):
+            return bool(abs(np.corrcoef(x, y)[0, 1]) > _COPY)
+    kinds = x.astype(str).nunique()
+    if kinds < 2 or kinds != y.nunique() or kinds > len(y) / 2:
+        return False
+    pairs = {(str(a), str(b)) for a, b in zip(x, y, strict=True)}
+    return len(pairs) == kinds
+
+
+def _sentinel(values: Any) -> float | None:
+    """A number that stands for "missing": one of the usual ones, several times, far from the rest."""
+    if values.dtype.kind not in "iuf":
+        return None
+    numbers = values.dropna().to_numpy(dtype=float)
+    for mark in _SENTINELS:
+        rest = numbers[numbers != mark]
+        if 1 < len(numbers) - len(rest) < len(numbers) and len(rest) > _FEWEST_ROWS:
+            low, high = rest.min(), rest.max()
+            if mark < low - (high - low) or mark > high + (high - low):
+                return mark
+    return None

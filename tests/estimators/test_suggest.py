@@ -1,0 +1,83 @@
+"""Which rows to label next."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conftest import ring
+from flgp import FLGPClassifier, FLGPRegressor
+from flgp.estimators.suggestion import STRATEGIES, _condition
+
+SMALL = {"n_anchors": 60, "n_eigenpairs": 20, "random_state": 0, "n_jobs": 1}
+
+
+@pytest.fixture(scope="module")
+def heights():
+    X, angle = ring(300, noise=0.01)
+    y = np.full(300, np.nan)
+    y[angle < 1.5] = np.sin(angle[angle < 1.5])
+    y[::3] = np.nan
+    return X, angle, FLGPRegressor(**SMALL).fit(X, y), y
+
+
+def test_conditioning_is_that_of_a_gaussian():
+    rng = np.random.default_rng(0)
+    S, R = rng.normal(size=(6, 4)), rng.normal(size=(3, 4))
+    whole = np.concatenate([S, R])
+    K = whole @ whole.T
+    expected = K - np.outer(K[:, 2], K[2]) / (K[2, 2] + 0.7)
+    _condition(S, R, 2, 0.7)
+    changed = np.concatenate([S, R])
+    np.testing.assert_allclose(changed @ changed.T, expected, atol=1e-12)
+
+
+def test_the_first_row_lowers_the_variance_most(heights):
+    """Brute force over a few candidates: add each label in turn, and look at the variance everywhere."""
+    X, _, model, y = heights
+    first = model.suggest(X, 1, strategy="variance")[0]
+
+    def left(row):
+        other = FLGPRegressor(**SMALL).fit(X, y)
+        other.update(X[[row]], model.predict(X[[row]]), relearn=False)
+        return other.latent_mean_and_variance(X)[1].sum()
+
+    others = np.flatnonzero(np.isnan(y))[::25]
+    assert left(first) <= min(left(row) for row in others) * (1 + 1e-6)
+
+
+def test_a_batch_is_spread_out_and_has_no_labelled_row(heights):
+    X, angle, model, y = heights
+    for strategy in STRATEGIES:
+        rows = model.suggest(X, 6, strategy=strategy)
+        assert len(set(rows.tolist())) == 6
+        assert np.isnan(y[rows]).all()
+        np.testing.assert_array_equal(rows, model.suggest(X, 6, strategy=strategy))
+    # The labels are on a quarter of the ring: a good batch covers the rest.
+    rows = model.suggest(X, 6, strategy="variance")
+    assert angle[rows].max() > 5
+    assert np.diff(np.sort(angle[rows])).min() > 0.3
+
+
+def test_classes_are_asked_where_they_meet():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(200, 2)), rng.normal((2.5, 0.0), size=(200, 2))])
+    truth = np.repeat([0, 1], 200)
+    y = np.full(400, -1)
+    y[::8] = truth[::8]
+    model = FLGPClassifier(**SMALL).fit(X, y)
+    p = model.predict_proba(X)[:, 1]
+    rows = model.suggest(X, 5)
+    doubt = np.abs(p - 0.5)
+    assert doubt[rows].max() <= np.sort(doubt[y == -1])[50]
+    for softer in ({"multi_class": "softmax"}, {"hyperparameters": "integrate"}):
+        other = FLGPClassifier(**SMALL, **softer).fit(X, np.where(y == -1, -1, y + (X[:, 1] > 1)))
+        assert len(other.suggest(X, 3, strategy="variance")) == 3
+
+
+def test_errors(heights):
+    X, _, model, _ = heights
+    with pytest.raises(ValueError, match="strategy"):
+        model.suggest(X, 3, strategy="best")
+    with pytest.raises(ValueError, match="rows without a label"):
+        model.suggest(X[:2], 3)
