@@ -70,7 +70,7 @@ def test_classes_are_asked_where_they_meet():
     rows = model.suggest(X, 5)
     doubt = np.abs(p - 0.5)
     assert doubt[rows].max() <= np.sort(doubt[y == -1])[50]
-    for softer in ({"multi_class": "softmax"}, {"hyperparameters": "integrate"}):
+    for softer in ({"multi_class": "coupled"}, {"hyperparameters": "integrate"}):
         other = FLGPClassifier(**SMALL, **softer).fit(X, np.where(y == -1, -1, y + (X[:, 1] > 1)))
         assert len(other.suggest(X, 3, strategy="variance")) == 3
 

@@ -39,7 +39,7 @@ def test_rows_beyond_the_square_root_of_the_largest_number(data, kernel):
 
 
 @pytest.mark.parametrize(
-    "options", [{"inference": "ep"}, {"inference": "laplace"}, {"multi_class": "softmax"}]
+    "options", [{"inference": "ep"}, {"inference": "laplace"}, {"multi_class": "coupled"}]
 )
 def test_weights_that_leave_nothing_of_the_prior_are_refused_by_name(data, options):
     X, angle, _ = data

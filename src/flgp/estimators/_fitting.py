@@ -325,13 +325,13 @@ def _local_kind(
     if model.residual == "local":
         return BY_FEATURES if classes and model.inference in ("auto", "ep") else BY_NEIGHBORS
     roles = model._roles_
-    # A file that is small enough is as good as memory: joblib hands arrays on as such files.
-    if model.residual != "auto" or not labels.in_memory or model.hyperparameters == "fixed":
+    if model.residual != "auto" or model.hyperparameters == "fixed":
         return None
     if roles.local is None and geometry.coordinates(roles.geometry_of(labels.points[:1])) is None:
         return None
     if isinstance(likelihood, Gaussian):
-        return BY_NEIGHBORS
+        # A file that is small enough is as good as memory: joblib hands arrays on as such files.
+        return BY_NEIGHBORS if labels.in_memory else None
     free = model.amplitude is None and model.hyperparameters == "optimize" and model.geometry is None
     return BY_FEATURES if free and len(labels) >= model._fewest_labels() else None
 
@@ -346,7 +346,8 @@ def _learn_relevance(
         model._linear_ = model._linear_.with_relevance(None)
     automatic = isinstance(model.linear, str) and model.linear == "auto" and model._linear_ is not None
     required = model._local_kind_ == BY_FEATURES
-    free = model.hyperparameters == "optimize" and model.amplitude is None
+    # Distances on a known geometry are what its user says they are.
+    free = model.hyperparameters == "optimize" and model.amplitude is None and model.geometry is None
     local = required or (model._local_kind_ == BY_NEIGHBORS and model.residual == "auto" and free)
     rows = targets[0].rows
     if not (local or automatic) or len(rows) < model._fewest_labels():

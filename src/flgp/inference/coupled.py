@@ -14,6 +14,9 @@ from .expectation_propagation import AndersonMixer, cavities, in_standard_deviat
 from .posterior import Evaluation, LeftOut
 
 _SWEEPS = 80
+# A step of so many standard deviations, or sites as large as this, mean that the sweeps diverge; then a part
+# of a plain step follows, and something worse than the best may take its place.
+_WILD, _LARGEST_SITE, _CAUTION, _FORGET = 1e6, 1e100, 0.3, 2.0
 # Of the sites, in standard deviations; the evidence is stationary in them. Many labels outvote a small error.
 _TOLERANCE, _ROUGH_TOLERANCE, _MANY_LABELS = 1e-5, 3e-3, 400
 
@@ -78,7 +81,7 @@ class CoupledEP:
     def _settled(self, solver: SiteSolver, likelihood: Categorical, sites: Array, tolerance: float) -> Array:
         """Sites after accelerated sweeps; the best seen if they do not settle."""
         mixer = AndersonMixer()
-        best, smallest = sites, np.inf
+        best, smallest, cautious = sites, np.inf, sites
         for _ in range(_SWEEPS):
             marginals, _ = self._marginals(solver, sites)
             gap = self._targets(marginals, likelihood, sites) - sites
@@ -86,10 +89,14 @@ class CoupledEP:
             unit_gap = whiten(gap)
             change = float(np.abs(unit_gap).max())
             if change < smallest:
-                best, smallest = sites, change
+                best, smallest, cautious = sites, change, sites + _CAUTION * gap
             if change < tolerance:
                 break
-            sites = mixer(sites, gap, unit_gap, whiten)
+            with np.errstate(over="ignore", invalid="ignore"):
+                sites = mixer(sites, gap, unit_gap, whiten) if change < _WILD else np.full_like(sites, np.nan)
+            if not np.abs(sites).max() < _LARGEST_SITE:  # diverged: a small step from the best so far
+                sites, mixer = cautious, AndersonMixer()
+                smallest *= _FORGET
             np.maximum(sites[0], 0.0, out=sites[0])
         return best
 

@@ -9,14 +9,14 @@ largest.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .._typing import Array, IntArray
 from ..inference.one_hot import OneHotInference
 from ..likelihoods import Categorical, Gaussian, Observations
-from ..terms import TIME, Constant, Term, Terms
+from ..terms import TIME, Constant, Manifold, Term, Terms
 from ..terms.local.features import LocalFeatures
 from .evidence import Evidence, HyperSpace, Target
 from .search import Optimum, climb, maximize, optimum_at, starting_points
@@ -25,6 +25,8 @@ from .search import Optimum, climb, maximize, optimum_at, starting_points
 _MOST_LABELS, _MOST_CLASSES = 400, 30
 # The standard deviation of f, in units of the likelihood's noise, where the search starts.
 _START = 5.0
+# How far from the number of classes that of the eigenfunctions is thought to be, in logarithms.
+_MODES_SPREAD = 0.5
 # The share of its part that a term gets of which the pooled evidence knows nothing.
 _UNKNOWN = 0.3
 
@@ -52,7 +54,7 @@ def pooled_optimum(
     smooth = [i for i, term in enumerate(terms.parts) if not isinstance(term, LocalFeatures)] or [0]
     spans = terms.spans()
     features = np.concatenate([features[:, spans[i]] for i in smooth], axis=1)
-    terms = Terms(tuple(terms.parts[i] for i in smooth))
+    terms = Terms(tuple(_with_as_many_modes(terms.parts[i], centred.shape[1]) for i in smooth))
     obs = Observations.of(centred.ravel(), weight=np.repeat(weight, centred.shape[1]))
     constant = Constant(0.0, Gaussian().latent_scale(obs) ** 2)
     pooled = Target(target.rows, obs, Gaussian(), constant)
@@ -61,6 +63,34 @@ def pooled_optimum(
     evidence = Evidence(inference, terms, pooled, HyperSpace.of(pooled, terms, given))
     starts, alternatives = starting_points(evidence, None, None)
     return maximize(evidence, starts, alternatives, rough)
+
+
+@dataclass(frozen=True)
+class ManyModes:
+    """A prior of t: about as many eigenfunctions count as there are classes, log N ~ N(log C, ½²).
+
+    N(t) = Σ_i d_i / a² over the eigenfunctions of one set of anchors. A label or two of each class say
+    nothing about t, or rather that all labels differ, as they do when labels reach nowhere.
+    """
+
+    manifold: Manifold
+    count: float  # C, times the number of sets
+
+    def __call__(self, x: float) -> tuple[float, float]:
+        """Log π(log t) and its slope, the prior of the term included."""
+        value, slope = self.manifold.time_prior(x)
+        log_modes, along = self.manifold.log_trace(float(np.exp(x)))
+        gap = (log_modes - np.log(self.count)) / _MODES_SPREAD
+        return value - 0.5 * gap**2, slope - gap * along / _MODES_SPREAD
+
+
+def _with_as_many_modes(term: Term, n_classes: int) -> Term:
+    if not isinstance(term, Manifold):
+        return term
+    basis = term.basis
+    constants = int(np.count_nonzero(basis.eigenvalues * basis.time_unit <= 1e-12))
+    sets = max(constants // max(basis.n_parts, 1), 1)
+    return replace(term, time_prior=ManyModes(term, float(sets * max(n_classes, basis.n_parts))))
 
 
 def one_hot_labels(target: Target) -> Array:

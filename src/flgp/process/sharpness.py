@@ -15,9 +15,10 @@ from .._typing import Array
 from ..likelihoods import Bernoulli, Categorical
 from .learning import LearnedFunction
 
-# Factors that are compared, and how far from 1 they are thought to be, in logarithms.
+# Factors that are compared; what they are thought to be where no label tells, and how far from it, in
+# logarithms.
 _FACTORS = np.exp(np.linspace(-1.2, 2.4, 37))
-_SPREAD = 0.7
+_MEDIAN, _SPREAD = 1.5, 0.7
 
 
 def best_sharpness(functions: Sequence[LearnedFunction]) -> float:
@@ -26,14 +27,14 @@ def best_sharpness(functions: Sequence[LearnedFunction]) -> float:
         return 1.0
     scores = [
         sum(_left_out_score(function, factor) for function in functions)
-        - 0.5 * (np.log(factor) / _SPREAD) ** 2
+        - 0.5 * (np.log(factor / _MEDIAN) / _SPREAD) ** 2
         for factor in _FACTORS.tolist()
     ]
     return float(_FACTORS[int(np.argmax(scores))])
 
 
 def _left_out_score(function: LearnedFunction, factor: float) -> float:
-    """Σ_i log p(y_i | all other labels)."""
+    """Σ_i log p(y_i | all other labels), over labels that are not the only one of their class."""
     best, obs = function.best, function.target.obs
     left_out, likelihood = best.evaluation.left_out, best.likelihood
     assert left_out is not None
@@ -44,4 +45,6 @@ def _left_out_score(function: LearnedFunction, factor: float) -> float:
         assert isinstance(likelihood, Bernoulli)
         yes = likelihood.predictive_mean(mean, variance)
         p = np.where(obs.y > 0.5, yes, 1.0 - yes)
-    return float(obs.weight @ np.log(np.maximum(p, 1e-300)))
+    codes = obs.y.astype(int)
+    counted = np.where(np.bincount(codes)[codes] > 1, obs.weight, 0.0)
+    return float(counted @ np.log(np.maximum(p, 1e-300)))
