@@ -24,3 +24,14 @@ def safe_cholesky(H: Array) -> Array:
         jitter = max(10.0 * jitter, 1e-14)
         L, info = dpotrf(H + jitter * scale * np.eye(len(H)), lower=1, clean=1)
     return L
+
+
+def distinct_rows(points: Array) -> Array:
+    """The different rows of points (n, p), in order of the first column, then of the second, ….
+
+    `np.unique` compares rows as records, and an interrupt in that moment comes out as a TypeError.
+    """
+    ordered = points[np.lexsort(points.T[::-1])] if points.shape[1] else points[:1]
+    new = np.ones(len(ordered), dtype=bool)
+    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    return ordered[new]

@@ -93,7 +93,8 @@ def problem(seed):
         weight = rng.uniform(0.5, 2.0, n) * some(rng, 1.0, 1e-12, 1e15, 1e30, 1e100)
     if kind < 0.4:
         options |= {"multi_class": some(rng, "auto", "one_vs_rest", "coupled")}
-        options["inference"] = some(rng, "auto", "laplace", "ep", "gibbs")
+        able = ("auto", "ep") if options["multi_class"] == "coupled" else ("auto", "laplace", "ep", "gibbs")
+        options["inference"] = some(rng, *able)
         options |= {
             "n_chains": 1,
             "n_draws": 20,

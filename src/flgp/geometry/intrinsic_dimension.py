@@ -8,6 +8,8 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 
+from .._linalg import distinct_rows
+
 # Number of query points, and of points among which their neighbours are searched.
 _QUERIES, _REFERENCES = 2_000, 20_000
 
@@ -45,7 +47,7 @@ def estimate_intrinsic_dimension(X: Any, n_neighbors: int = 20, random_state: in
         raise ValueError(f"n_neighbors={n_neighbors!r} must be at least 2.")
     rng = np.random.default_rng(random_state)
     # Duplicates are at distance 0, which says nothing about the dimension.
-    points = np.unique(X[rng.permutation(len(X))[:_REFERENCES]], axis=0)
+    points = distinct_rows(X[rng.permutation(len(X))[:_REFERENCES]])
     if len(points) < 3:
         raise ValueError(f"X has {len(points)} distinct rows. The intrinsic dimension needs at least 3.")
     k = min(n_neighbors, len(points) - 1)

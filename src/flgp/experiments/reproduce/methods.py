@@ -61,6 +61,7 @@ def classifier(method: str, model: str, setting: Setting) -> Any:
     if model == PAPER:
         own = {"amplitude": 1.0, "inference": "laplace", "multi_class": "one_vs_rest", "mean": "zero"}
     if "glgp" in method:
+        own.pop("mean", None)  # it has no constant
         return GLGPClassifier(**_glgp(method, setting), **own)
     return FLGPClassifier(**_flgp(method, setting), **own)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..._linalg import distinct_rows
 from ..._threads import thread_map
 from ..._typing import Array, IntArray
 from .lloyd import cluster_means, plain_lloyd
@@ -73,7 +74,7 @@ def _seed(points: Array, n_clusters: int, rng: np.random.Generator) -> Array:
         growth = int(np.ceil(len(centers) * (_SEEDING_GROWTH - 1.0)))
         count = min(growth, n_clusters - len(centers), available)
         new = rng.choice(len(points), size=count, replace=False, p=nearest / nearest.sum())
-        fresh = np.unique(points[new], axis=0)
+        fresh = distinct_rows(points[new])
         centers = np.concatenate([centers, fresh])
         _, sqdist = _assign(points, fresh, 1)
         nearest = np.minimum(nearest, sqdist[:, 0])

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import sparse
 
+from ..._linalg import distinct_rows
 from ..._threads import thread_map
 from ..._typing import Array, IntArray
 from .neighbors import score_tiles
@@ -34,7 +35,7 @@ def plain_lloyd(points: Array, n_clusters: int, rng: np.random.Generator, max_it
     )
     data = ((points - center) / unit).astype(np.float32)
     norms = np.einsum("ij,ij->i", data, data)
-    distinct = np.unique(data[rng.permutation(len(data))[:n_clusters]], axis=0)
+    distinct = distinct_rows(data[rng.permutation(len(data))[:n_clusters]])
     centers: Array = distinct.astype(np.float64)
     previous = np.inf
     for n_rounds in range(max_iter):

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg
 from scipy.spatial.distance import cdist
 
-from ..._linalg import safe_cholesky
+from ..._linalg import distinct_rows, safe_cholesky
 from ..._stored import stored
 from ..._typing import Array
 from ...geometry.base import MatrixRows
@@ -42,7 +42,7 @@ class LocalFeatures:
     def at_labels(cls, labels: Inputs) -> LocalFeatures:
         """For labelled rows, whose coordinates have the length scale 1."""
         assert labels.coordinates is not None
-        points = np.unique(labels.coordinates, axis=0)
+        points = distinct_rows(labels.coordinates)
         if len(points) > _MOST_POINTS:
             chosen = np.random.default_rng(0).permutation(len(points))[:_MOST_POINTS]
             points = points[np.sort(chosen)]
