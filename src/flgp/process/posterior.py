@@ -11,6 +11,7 @@ from ..inference.chains import Chains
 from ..inference.local import JointLaplace, LocalInference
 from ..likelihoods import Categorical, Gaussian
 from ..terms import Terms
+from .class_field import class_fields
 from .draws_field import ChainSettings, DrawsField, mixed_draws, sample_function
 from .evidence import Evidence
 from .field import WeightField
@@ -148,7 +149,7 @@ def _coupled(model: LearnedModel, points: Sequence[_Weighted]) -> Process:
     mixtures: list[list[Component]] = [[] for _ in range(likelihood.n_classes)]
     for point in points:
         d = evidence.variances(point.at.values)
-        for mixture, posterior in zip(mixtures, point.at.evaluation.posterior, strict=True):
-            field = WeightField.of(terms, posterior, d, evidence.target.constant)
+        fields = class_fields(terms, point.at.evaluation.posterior, d, evidence.target.constant)
+        for mixture, field in zip(mixtures, fields, strict=True):
             mixture.append(_component(evidence, point, field))
     return Process((terms,), tuple(LatentFunction(tuple(parts)) for parts in mixtures), likelihood)
