@@ -69,7 +69,7 @@ def test_heavy_rows(monkeypatch, bridge):
     """Lanczos first; where parts hardly hold together it is not trusted, and all copies are found."""
     monkeypatch.setattr(eigensolvers, "_DENSE_SIZE", 0)
     monkeypatch.setattr(eigensolvers, "_DENSE_REFUGE", 0)
-    monkeypatch.setattr(eigensolvers, "_HEAVY_ROW", 3)
+    monkeypatch.setattr(eigensolvers, "HEAVY_ROW", 3)
     filtered, calls = filtered_subspace, []
     monkeypatch.setattr(eigensolvers, "filtered_subspace", lambda *a: calls.append(a[1]) or filtered(*a))
     one, _ = walk_on_a_ring(60)

@@ -27,7 +27,7 @@ _DENSE_REFUGE = 6000
 # Entries per row from which products dominate the cost: Lanczos, which needs the fewest, is then tried first;
 # and the gap below 1 that shows that the graph does not nearly fall into parts. (For 100 pairs of a graph of
 # 70,000 points with 200 entries per row, Lanczos takes half a minute, filtered subspaces several.)
-_HEAVY_ROW, _CLEAR_GAP = 100, 1e-3
+HEAVY_ROW, _CLEAR_GAP = 100, 1e-3
 # Filtered subspaces: fraction of extra vectors, columns and rows per batch; then the tolerances.
 _EXTRA, _COLUMNS, _ROWS = 0.1, 64, 2048
 FINE, ROUGH = 1e-8, 1e-4
@@ -65,7 +65,7 @@ def leading_eigenpairs(
     count = min(count, size)
     if is_dense(size, count):
         return _dense(matrix, count)
-    if matrix.nnz > _HEAVY_ROW * size:
+    if matrix.nnz > HEAVY_ROW * size:
         found = _lanczos(matrix, count, tolerance)
         if found is not None:
             return found

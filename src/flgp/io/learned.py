@@ -136,6 +136,7 @@ LEARNED: dict[str, Rule] = {
     "kernel_": A(KERNELS),
     "sharpness_": Real(0.1, 100.0),
     "transduction_": Predictions(),
+    "transduction_proba_": Numbers(("n", "C"), 0.0, 1.0 + 1e-9),
     "chains_": one_or_several(A(("Markov chains",))),
     "intrinsic_dimension_": Real(1e-60, 1e60),
 }
