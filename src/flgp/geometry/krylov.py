@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._threads import blas_for, current_threads, thread_map
 from .._typing import Array
-from .eigensolvers import FINE, HEAVY_ROW, dense_eigenpairs, is_dense, leading_eigenpairs
+from .eigensolvers import DENSE_REFUGE, FINE, HEAVY_ROW, dense_eigenpairs, is_dense, leading_eigenpairs
 
 Operator = Callable[[Array], Array]
 
@@ -30,7 +30,7 @@ _SUBSPACE, _LEAST_BLOCKS = 2.0, 8
 _KEEP = 0.4
 # Size of the subspace, in multiples of the wanted pairs, at the first check of the residuals; blocks between
 # two checks; and the largest number of checks, where there is another solver and where there is none.
-_FIRST_LOOK, _LOOK_BLOCKS, _FEW_LOOKS, _MAX_LOOKS = 1.5, 4, 30, 300
+_FIRST_LOOK, _LOOK_BLOCKS, _FEW_LOOKS, _MAX_LOOKS = 1.5, 4, 20, 300
 # Vectors with a relative norm below this are treated as zero.
 _NOTHING = 1e-11
 # Least relative amount by which a wanted value of the filter exceeds the value at the edge.
@@ -42,6 +42,10 @@ _DENSITY_DEGREE, _DENSITY_VECTORS, _CUTS = 160, 8, (1.6, 6.0, 24.0)
 # The filter grows by this factor (in logarithms) from the edge to 1, if its degree is within limits: a larger
 # one would hide errors of eigenvectors near the edge behind those of the first.
 _GROWTH, _LEAST_DEGREE, _MOST_DEGREE = 9.0, 3, 20
+# If all wanted eigenvalues are this close to 1, no filter separates them.
+_NO_GAP = 1e-3
+# Tolerance from which on the filter works in single precision.
+_SINGLE = 1e-5
 
 
 def leading_by_lanczos(
@@ -227,12 +231,16 @@ def _by_filter(
     order = reverse_cuthill_mckee(matrix, symmetric_mode=True)
     matrix = matrix[order][:, order]
     guesses = _edges(matrix, count)
+    if not patient and tolerance < _SINGLE and guesses[0] > 1.0 - _NO_GAP:
+        return None
+    # Products are bound by memory: where a rough result will do, half of the digits are enough.
+    precision = np.float64 if tolerance < _SINGLE else np.float32
     for edge in guesses:
         half = 0.5 * edge
         rate = np.arccosh((1.0 - half) / half)
         degree = int(np.clip(_GROWTH / rate, _LEAST_DEGREE, _MOST_DEGREE))
         growth = np.cosh(degree * rate)
-        shifted = sparse.csr_array((matrix - half * sparse.eye_array(size)) / half)
+        shifted = sparse.csr_array((matrix - half * sparse.eye_array(size)) / half).astype(precision)
         apply = partial(_by_columns, partial(_chebyshev, shifted, degree, growth))
         # The filter is 1 / growth at the edge: if a wanted value is not larger, the edge was too high.
         floor = -np.inf if edge == guesses[-1] else (1.0 + _NEARLY) / growth
@@ -259,8 +267,12 @@ def quickest_eigenpairs(
     of a similar graph. Where a graph nearly falls into more parts than pairs are wanted, it is the other way
     round.
     """
-    light = matrix.nnz <= HEAVY_ROW * matrix.shape[0]
-    found = _by_filter(matrix, count, tolerance, patient=False) if light else None
+    if matrix.nnz > HEAVY_ROW * matrix.shape[0]:
+        return leading_eigenpairs(matrix, count, start, tolerance)
+    found = _by_filter(matrix, count, tolerance, patient=False)
+    if found is None and matrix.shape[0] <= DENSE_REFUGE:
+        with blas_for(matrix.shape[0]):
+            return dense_eigenpairs(matrix.toarray(), count)
     return leading_eigenpairs(matrix, count, start, tolerance) if found is None else found
 
 
@@ -271,8 +283,8 @@ def _edges(matrix: sparse.csr_array, count: int) -> list[float]:
     high. The last guess is below all wanted eigenvalues.
     """
     size = matrix.shape[0]
-    centred = sparse.csr_array(2.0 * matrix - sparse.eye_array(size))
-    probe = np.random.default_rng(0).choice([-1.0, 1.0], size=(size, _DENSITY_VECTORS))
+    centred = sparse.csr_array(2.0 * matrix - sparse.eye_array(size)).astype(np.float32)
+    probe = np.random.default_rng(0).choice([-1.0, 1.0], size=(size, _DENSITY_VECTORS)).astype(np.float32)
     # T_2j = 2 T_j² - 1 and T_2j+1 = 2 T_j T_j+1 - x: two moments per product
     half = _DENSITY_DEGREE // 2
     moments = np.empty(_DENSITY_DEGREE)
@@ -295,14 +307,15 @@ def _edges(matrix: sparse.csr_array, count: int) -> list[float]:
 
 def _chebyshev(matrix: sparse.csr_array, degree: int, growth: float, columns: Array) -> Array:
     """T_degree(matrix) columns / growth, by the three-term recurrence."""
-    before, now = columns, matrix @ columns
+    before = columns.astype(matrix.dtype, copy=False)
+    now = matrix @ before
     for _ in range(degree - 1):
         after = matrix @ now
         after *= 2.0
         after -= before
         before, now = now, after
     now /= growth
-    return now
+    return now.astype(columns.dtype, copy=False)
 
 
 def _by_columns(function: Operator, columns: Array) -> Array:
