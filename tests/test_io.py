@@ -164,7 +164,7 @@ def test_a_loaded_model_answers_with_the_same_bits(fitted, name, tmp_path):
         else:
             assert type(found) is type(value)
             assert str(found) == str(value)
-    assert set(vars(loaded)) == set(vars(model))
+    assert set(vars(loaded)) == set(vars(model)) - {"_fitted_rows_"}  # their neighbours stay in memory
 
 
 @pytest.mark.parametrize("name", ["residual", "coupled", "features", "chains", "integrated bandwidth"])

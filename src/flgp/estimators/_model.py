@@ -19,11 +19,12 @@ from ..geometry.base import Eigenbasis, FittedGeometry, Geometry, Places
 from ..geometry.point_cloud import ANCHOR_RULES, PointCloud
 from ..kernels import KERNELS, SpectralKernel
 from ..process.process import Process
-from ..rows.blocks import map_rows, take_rows
+from ..rows.blocks import map_blocks, map_rows, row_blocks, take_rows
 from ..rows.columns import select
 from ..rows.sources import as_source, is_distributed, is_streamed, refuse_overflow, stack_rows
 from ..terms import Inputs
 from .columns import ColumnRoles, choose_roles
+from .fitted_rows import FittedRows
 from .groups import encode_groups
 from .validation import check_choice, check_count, check_positive, check_seed
 
@@ -52,6 +53,7 @@ class HeatKernelModel:
     _roles_: ColumnRoles = field(init=False)
     _group_levels_: dict[int, list[Any]] = field(init=False)
     _local_scale_: Array | None = field(init=False)
+    _fitted_rows_: FittedRows | None = field(init=False)
 
     n_anchors: int | str = "auto"
     n_neighbors: int | str = "auto"
@@ -253,8 +255,27 @@ class HeatKernelModel:
         def of_rows(block: Any, *own: Any) -> Any:
             return function(process.at(locator.inputs(block)), *own)
 
+        def of_known(pair: tuple[Array, Places], *own: Any) -> Any:
+            return function(process.at(locator.inputs_at(pair)), *own)
+
         with self._working():
-            return map_rows(X, of_rows, beside=beside)
+            fitted = getattr(self, "_fitted_rows_", None)
+            if fitted is None or not fitted.are(X):
+                return map_rows(X, of_rows, beside=beside)
+            return map_blocks(row_blocks(X).paired_with(fitted.places), len(X), of_known, beside)
+
+    def _remembered(self, X: Any, name: str) -> Array | None:
+        """A learned attribute with a prediction for each of the fitted rows, if X are these."""
+        held, fitted = getattr(self, name, None), getattr(self, "_fitted_rows_", None)
+        if held is None or fitted is None:
+            return None
+        with self._working():
+            return held.copy() if fitted.are(X) else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the neighbours of the fitted rows, which would be the largest part of a pickle."""
+        state: Any = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_fitted_rows_"}
 
     def distance_to_anchors(self, X: Any) -> Array:
         """Distance from the geometry, in units of the largest distance that fitted points show there.

@@ -138,7 +138,9 @@ class FLGPRegressor(RegressorMixin, LatentModel):
             rows = self._with_unlabeled(X, X_unlabeled)
             geometry = fit_model(self, rows, labels, self._targets(labels))
             self._keep_likelihood()
-            transduce(self, geometry, rows, self._predictive_mean)
+            found = transduce(self, geometry, rows, self._predictive_mean)
+            if found is not None:
+                self.transduction_ = found
         return self
 
     def update(

@@ -282,6 +282,9 @@ class _Fit:
             if len(self.labels["y"].shape) != 1:
                 raise wrong("labels", same)
             self.check.later("labels", same, _same_classes, self.labels["y"], classes)
+        probable = self.learned.get("transduction_proba_")
+        if probable is not None and probable.shape[1] != size:
+            raise wrong("transduction_proba_", "has another number of classes than the model")
         predicted = self.learned.get("transduction_")
         if predicted is not None:
             words = "has classes that the model does not know"

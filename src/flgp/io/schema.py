@@ -78,7 +78,12 @@ BASES = (
     "products of eigenfunctions",
 )
 TERMS = ("manifold term", "linear term", "groups term", "local term by features")
-FIELDS = ("Gaussian posterior of f", "posterior of f with a local term", "draws of f")
+FIELDS = (
+    "Gaussian posterior of f",
+    "posterior of a coupled function",
+    "posterior of f with a local term",
+    "draws of f",
+)
 LOCAL_KERNELS = ("squared_exponential", "matern12", "matern32", "matern52", "rational_quadratic")
 
 positive = Real(1e-60, 1e60)  # parameters: fits accept 1e-50 to 1e50
@@ -347,6 +352,24 @@ SCHEMA: dict[str, Concept] = {
             "constant_factor": levels("K"),
         },
         fits.weight_field,
+    ),
+    "prior of coupled functions at nodes": Concept(
+        {
+            "features": Several(Numbers(("s", "k"), -LEVEL, LEVEL), 0, 1000),
+            "constant": Real(0.0, LEVEL),
+            "gap_variances": Several(variance, 0, 1000),
+            "rows": Maybe(levels("m", "M")),
+        },
+        fits.shared_prior,
+    ),
+    "posterior of a coupled function": Concept(
+        {
+            "prior": A(("prior of coupled functions at nodes",), common=True),
+            "means_at_nodes": Several(Numbers(("s",), -LEVEL, LEVEL), 0, 1000),
+            "constant": level,
+            "factor": levels("K", "K"),
+        },
+        fits.class_field,
     ),
     "posterior of a local term": Concept(
         {

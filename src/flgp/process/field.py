@@ -8,8 +8,7 @@ import numpy as np
 
 from .._stored import stored
 from .._typing import Array
-from ..inference.posterior import WeightPosterior
-from ..inference.sites import DualPosterior
+from ..inference.posterior import DualPosterior, WeightPosterior
 from ..terms import Constant, Terms
 from ..terms.base import View
 

@@ -12,6 +12,7 @@ from .._typing import Array
 from ..likelihoods import Categorical
 from ..terms import Inputs, Terms
 from ..terms.base import View
+from .class_field import ClassField, class_moments
 from .class_models import Calibration
 from .mixture import LatentFunction, in_any_order
 
@@ -50,8 +51,8 @@ class Process:
         assert self.coupled is not None
         total = np.zeros((len(views[0]), self.coupled.n_classes))
         for parts in zip(*(function.components for function in self.functions), strict=True):
-            moments = [part.latent_moments(views) for part in parts]
-            mean, variance = (np.stack(values, axis=1) for values in zip(*moments, strict=True))
+            fields = [part.field for part in parts if isinstance(part.field, ClassField)]
+            mean, variance = class_moments(fields, views[parts[0].layer])
             total += parts[0].weight * self.coupled.probabilities(mean, variance)
         return total
 
