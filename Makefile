@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test fuzz coverage test-lowest docs linkcheck dist wheel-test audit lint types format clean
+.PHONY: demo test fuzz chaos coverage test-lowest docs linkcheck dist wheel-test audit lint types format clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -15,13 +15,17 @@ demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
 
 # The matrices of the tests are small: BLAS threads would only wait for each other, on a busy machine for most of the time.
-test fuzz coverage test-lowest: export OPENBLAS_NUM_THREADS = 1
+test fuzz chaos coverage test-lowest: export OPENBLAS_NUM_THREADS = 1
 
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest
 
 fuzz: $(VENV)/.installed
 	FLGP_FUZZ_CASES=10000 $(BIN)/python -m pytest tests/fuzz tests/test_files.py tests/test_interrupts.py tests/experiments/test_ledger.py
+
+# Workers killed, restarted, frozen and out of memory, schedulers lost: on real processes, at random moments.
+chaos: $(VENV)/.installed
+	FLGP_CHAOS_ROUNDS=10 $(BIN)/python -m pytest tests/dask
 
 # Branch coverage of the core, from the points to the estimators; less than 95 % fails.
 CORE := rows geometry kernels priors likelihoods terms inference process estimators
