@@ -227,7 +227,8 @@ def test_parallel_rows_stop_within_seconds(tmp_path):
         "4",
         "--out",
         str(tmp_path / "out"),
-        "--no-figures",
+        "--figures",
+        "none",
     ]
     run = started("reproduce", "circles", *options, start_new_session=True)
     time.sleep(8)
