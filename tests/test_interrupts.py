@@ -177,7 +177,7 @@ def started(*arguments, **options):
 def ended(run):
     """What a command said; one that does not end is killed."""
     try:
-        return run.communicate(timeout=60)
+        return run.communicate(timeout=300)
     except subprocess.TimeoutExpired:
         run.kill()
         raise
