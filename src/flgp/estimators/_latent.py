@@ -95,6 +95,10 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
                 f"inference={self.inference!r}. Use inference='auto' or 'laplace', or residual=None."
             )
 
+    def _sharing(self) -> tuple[bool, int]:
+        """Whether latent functions share their hyperparameters, and the rank of what links them."""
+        return False, 0
+
     def _calibrate(self, functions: Sequence[LearnedFunction]) -> None:
         """Learn how sure predictions should be, where there is something to learn."""
 
@@ -279,6 +283,13 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
         gradient : array of theta's shape, if `eval_gradient`
         """
         check_is_fitted(self)
+        if self._process_.correlation is not None:
+            if theta is None and not eval_gradient:
+                return self.log_marginal_likelihood_value_
+            raise ValueError(
+                "The evidence of outputs that coregionalization links is known at the learned values only. "
+                "Leave theta and eval_gradient out, or fit with shared=True and coregionalization=None."
+            )
         with self._working(), blas_for(len(self.eigenvalues_)):
             functions = self._relearned()
             size = len(functions[0].best.theta)

@@ -263,6 +263,27 @@ def process(check: Check, record: Record, where: str) -> None:
         raise wrong(where, "has likelihoods that do not fit its functions")
     if not layers[0]["parts"] and with_local != {True}:
         raise wrong(where, "has no terms")
+    if record["correlation"] is not None:
+        _linked_fits(check, record, where)
+
+
+def _linked_fits(check: Check, record: Record, where: str) -> None:
+    """Linked functions have one Gaussian posterior each, of the same weights, and correlations."""
+    functions = record["functions"]
+    if record["coupled"] is not None or record["correlation"].shape[0] != len(functions):
+        raise wrong(where, "links another number of functions than it has")
+    fields = [function["components"][0]["field"] for function in functions]
+    alone = all(len(function["components"]) == 1 for function in functions)
+    if not alone or any(part.concept != "Gaussian posterior of f" for part in fields):
+        raise wrong(where, "links functions that have no common weights")
+    if len({part["constant_factor"].shape for part in fields}) != 1:
+        raise wrong(where, "links functions that have no common weights")
+    check.later(where, "has correlations that are none", _is_correlation, record["correlation"])
+
+
+def _is_correlation(matrix: np.ndarray) -> bool:
+    symmetric = np.array_equal(matrix, matrix.T) and bool((np.abs(np.diag(matrix) - 1.0) < 1e-9).all())
+    return symmetric and float(np.linalg.eigvalsh(matrix).min()) > 0.0
 
 
 def _components(record: Record) -> list[Record]:

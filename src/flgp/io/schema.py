@@ -409,6 +409,7 @@ SCHEMA: dict[str, Concept] = {
             "layers": Several(A(("terms",)), 1, 10_000),
             "functions": Several(A(("latent function",)), 1, 10**5),
             "coupled": Maybe(A(("categorical likelihood",))),
+            "correlation": Maybe(Numbers(("C", "C"), -1.0 - 1e-9, 1.0 + 1e-9)),
         },
         fits.process,
     ),
