@@ -69,6 +69,7 @@ def by_formula(check: Check, record: Record, where: str) -> None:
         "cosines and sines": lambda: 2 * functions["n_waves"] + 1,
         "cosines": lambda: functions["count"],
         "spherical harmonics": lambda: (functions["degree"] + 1) ** 2,
+        "tangential harmonics": lambda: 2 * ((functions["degree"] + 1) ** 2 - 1),
     }[functions.concept]()
     if size != count:
         raise wrong(where, f"has {count} eigenvalues but {size} eigenfunctions")
@@ -318,6 +319,8 @@ def n_columns(geometry: Record) -> int:
         return geometry.dims["p"]
     if geometry.concept in ("fitted sphere", "fitted mesh"):
         return int(geometry["n_columns"])
+    if geometry.concept == "fitted tangential fields on the sphere":
+        return 3
     if geometry.concept == "fitted product of geometries":
         return int(sum(geometry["widths"]))
     return 1
@@ -329,6 +332,7 @@ def n_coordinates(geometry: Record) -> int | None:
         each = [n_coordinates(factor) for factor in geometry["factors"]]
         return None if None in each else sum(count for count in each if count is not None)
     fixed = {"fitted circle": 2, "fitted sphere": 3, "fitted mesh": 3, "fitted graph": None}
+    fixed |= {"fitted tangential fields on the sphere": None}
     return fixed[geometry.concept] if geometry.concept in fixed else n_columns(geometry)
 
 
@@ -356,6 +360,7 @@ def basis_suits(geometry: Record, basis: Record) -> bool:
         "fitted circle": "cosines and sines",
         "fitted interval": "cosines",
         "fitted sphere": "spherical harmonics",
+        "fitted tangential fields on the sphere": "tangential harmonics",
     }
     return other == "eigenfunctions by formula" and basis["functions"].concept == formula[kind]
 
