@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from .._arviz import inference_data
 from .._threads import blas_for
 from .._typing import Array, IntArray
 from ..kernels import Heat, SpectralKernel, get_kernel
@@ -209,6 +210,32 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
             views = self._process_.at(self._inputs(self._validated(X, reset=False)))
             rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
             return self._columns(self._process_.draws(views, n_samples, rng, prior))
+
+    def to_arviz(self, X: Any, n_samples: int = 1000, random_state: Any = 0) -> Any:
+        """Draws of f at some points as ArviZ's InferenceData (from ArviZ 1.0 on: a DataTree).
+
+        Groups `posterior` and `prior` hold `f`, with the dimensions `row` and, for several latent functions,
+        `output`. The draws are independent, so they are one chain; the Markov chains of inference="gibbs" are
+        `chains_.to_arviz()`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        n_samples : int
+        random_state : int, RandomState or None
+
+        Returns
+        -------
+        arviz.InferenceData
+        """
+        groups = {}
+        for name in ("posterior", "prior"):
+            f = self.sample_f(X, n_samples, random_state, prior=name == "prior")
+            groups[name] = {"f": np.moveaxis(f, -1, 0)[None]}
+        rows = np.arange(f.shape[0])
+        coords: dict[str, Array | IntArray]
+        coords = {"row": rows} if f.ndim == 2 else {"row": rows, "output": np.arange(f.shape[1])}
+        return inference_data(groups, coords, {"f": list(coords)})
 
     def suggest(self, X: Any, n: int = 10, *, strategy: str = "auto", random_state: Any = 0) -> IntArray:
         """Which rows to label next; rows that have a label already are left out.
