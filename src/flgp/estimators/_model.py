@@ -17,6 +17,7 @@ from .._threads import thread_count, threads
 from .._typing import Array, IntArray, RowLike
 from ..geometry.base import Eigenbasis, FittedGeometry, Geometry, Places
 from ..geometry.point_cloud import ANCHOR_RULES, PointCloud
+from ..geometry.tangent import TangentSphere
 from ..kernels import KERNELS, SpectralKernel
 from ..process.process import Process
 from ..rows.blocks import map_blocks, map_rows, row_blocks, take_rows
@@ -195,8 +196,13 @@ class HeatKernelModel:
         return FEWEST_NUMBERS
 
     def _geometries(self, rows: RowLike) -> list[Geometry]:
-        """The geometries that are compared: of few points, also that with every point an anchor."""
+        """The geometries that are compared: of few points, also that with every point an anchor.
+
+        Of vector fields, those of several divergences.
+        """
         first = self._geometry()
+        if isinstance(first, TangentSphere):
+            return list(first.candidates())
         free = (self.n_anchors, self.n_neighbors, self.n_anchor_sets) == ("auto", "auto", "auto")
         cheap = rows.shape[0] <= _COMPARED_ROWS and not is_streamed(rows) and not is_distributed(rows)
         plain = isinstance(first, PointCloud) and isinstance(self.anchors, str) and self.anchors == "kmeans"

@@ -70,7 +70,7 @@ def make_process(
         return Process((model.terms,), tuple(f for f, _ in pairs)), [runs for _, runs in pairs]
     if not integrated:
         parts = tuple(LatentFunction((_gaussian(f.evidence, _Weighted(1.0, f.best)),)) for f in functions)
-        return Process((model.terms,), parts), []
+        return Process((model.terms,), parts, correlation=model.correlation), []
     layers = tuple(part.model.terms for part in integrated)
     return Process(layers, tuple(_over_layers(integrated, i) for i in range(len(functions)))), []
 
