@@ -97,9 +97,9 @@ class Process:
             assert isinstance(fields[0], WeightField)  # whose factor has common columns with the others
             weights = [rng.standard_normal((len(fields[0].constant_factor), n_draws))] * count
         result = []
-        for part, field, own in zip(parts, fields, weights, strict=True):
-            assert isinstance(field, WeightField)
-            result.append([(part, field.draws(view, n_draws, rng, own))])
+        for part, known, own in zip(parts, fields, weights, strict=True):
+            assert isinstance(known, WeightField)
+            result.append([(part, known.draws(view, n_draws, rng, own))])
         return result
 
     def prior_covariance(
