@@ -98,6 +98,13 @@ def fit(
             f"Default: {_FOLDS}, if there are {_FEWEST_LABELS} to {_MOST_LABELS:,} labels.",
         ),
     ] = None,
+    compact: Annotated[
+        bool,
+        typer.Option(
+            "--compact",
+            help="A small file for predictions, without the labels.",
+        ),
+    ] = False,
     features: Features = None,
     exclude: Exclude = None,
     task: Task = None,
@@ -151,7 +158,7 @@ def fit(
         model = TableModel.fit(estimator, table.frame, table.schema)
         work.notes += _reduced(model.estimator)
         with work.stage("writing the model"):
-            save(model, output)
+            save(model, output, compact=compact)
         folds = _folds(cv, int(table.frame[target].notna().sum()), quiet and not as_json)
         found = cross_validated(work, model, table, folds) if folds else None
     result = _result(model, table.frame, output)

@@ -78,7 +78,12 @@ BASES = (
     "products of eigenfunctions",
 )
 TERMS = ("manifold term", "linear term", "groups term", "local term by features")
-FIELDS = ("Gaussian posterior of f", "posterior of f with a local term", "draws of f")
+FIELDS = (
+    "Gaussian posterior of f",
+    "posterior of the weights",
+    "posterior of f with a local term",
+    "draws of f",
+)
 LOCAL_KERNELS = ("squared_exponential", "matern12", "matern32", "matern52", "rational_quadratic")
 
 positive = Real(1e-60, 1e60)  # parameters: fits accept 1e-50 to 1e50
@@ -347,6 +352,9 @@ SCHEMA: dict[str, Concept] = {
             "constant_factor": levels("K"),
         },
         fits.weight_field,
+    ),
+    "posterior of the weights": Concept(
+        {"mean": levels("M"), "triangle": levels("T"), "constant": level}, fits.compact_field
     ),
     "posterior of a local term": Concept(
         {
