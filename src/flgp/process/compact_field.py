@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import cast
 
 import numpy as np
+from scipy import linalg
 
 from .._stored import stored
 from .._typing import Array
 from ..inference.posterior import WeightPosterior
 from ..terms import Constant, Terms
 from .field import WeightField
+from .mixture import Component, Field
 from .process import Process
 
 
@@ -36,7 +38,7 @@ def compacted(process: Process) -> Process:
         for terms in process.layers
     ]
 
-    def short(component: Any) -> Any:
+    def short(component: Component) -> Field | CompactField:
         field = component.field
         if type(field) is not WeightField:
             return field
@@ -52,7 +54,7 @@ def compacted(process: Process) -> Process:
 def expanded(process: Process) -> Process:
     """The inverse of `compacted`."""
 
-    def long(component: Any) -> Any:
+    def long(component: Component) -> Field | CompactField:
         field = component.field
         if not isinstance(field, CompactField):
             return field
@@ -61,9 +63,10 @@ def expanded(process: Process) -> Process:
     return _with_fields(process, long)
 
 
-def _with_fields(process: Process, changed: Callable[[Any], Any]) -> Process:
+def _with_fields(process: Process, changed: Callable[[Component], Field | CompactField]) -> Process:
     functions = tuple(
-        replace(f, components=tuple(replace(part, field=changed(part)) for part in f.components))
+        # A compact field is only in files: nothing asks it for predictions.
+        replace(f, components=tuple(replace(p, field=cast(Field, changed(p))) for p in f.components))
         for f in process.functions
     )
     return replace(process, functions=functions)
@@ -80,7 +83,7 @@ def _at_nodes(field: CompactField, terms: Terms, variances: Array) -> WeightFiel
 
 def _triangle(rows: Array) -> Array:
     """Lower triangle L with L Lᵀ = rows rowsᵀ."""
-    R = np.linalg.qr(rows.T, mode="r")  # (min(K, N), N)
+    R: Array = linalg.qr(rows.T, mode="r", check_finite=False)[0][: rows.shape[1]]  # (min(K, N), N)
     L = np.zeros((len(rows), len(rows)))
     L[:, : len(R)] = R.T
     return L[np.tril_indices(len(L))]

@@ -16,6 +16,7 @@ from .text import number
 
 _SHOWN_NAMES = 60
 _NOTED_SHARPNESS = 0.1  # logarithm
+_NOTED_SHARE = 0.01
 _SLOW = 0.5  # an eigenfunction counts if this share of the largest prior variance is left of it
 
 
@@ -23,7 +24,7 @@ def in_words(model: Any) -> str:
     """The learned hyperparameters in plain sentences."""
     lines = []
     d = prior_variances(model)
-    if d.max(initial=0.0) > 0:
+    if d.max(initial=0.0) > 0 and model.term_shares_.get("manifold", 0.0) > _NOTED_SHARE:
         modes = int(np.count_nonzero(d > _SLOW * d.max()))
         pattern = "one pattern" if modes == 1 else f"about {modes:,} patterns"
         lines.append(

@@ -27,6 +27,7 @@ from .summary import confusion, effects, headline, listings
 
 # Number of dots in the residual plot; more would only hide one another.
 _RESIDUALS = 1500
+_SHARES = (-0.03, 1.03)  # room for dots at 0 and 1
 
 
 def write_report(
@@ -122,7 +123,7 @@ def _held_out(found: Evaluation) -> str:
     what = ("probability of the interval", "share of labels inside")
     if classes:
         what = ("probability of the predicted class", "share that was right")
-    chart = Chart((0.0, 1.0), (0.0, 1.0), *what)
+    chart = Chart(_SHARES, _SHARES, *what)
     chart.line(np.array([0.0, 1.0]), np.array([0.0, 1.0]), "guide")
     curve = found.reliability
     if not classes:  # bins of classes may hold a row each: a line through them would mislead
@@ -187,7 +188,7 @@ def _quality(model: Any, X: Array, y: Any, known: BoolArray, sizes: dict[str, An
     what = ("probability of the predicted class", "share that was right")
     if not is_classifier(model):
         what = ("probability of the interval", "share of labels inside")
-    chart = Chart((0.0, 1.0), (0.0, 1.0), *what)
+    chart = Chart(_SHARES, _SHARES, *what)
     chart.line(np.array([0.0, 1.0]), np.array([0.0, 1.0]), "guide")
     chart.line(found.stated, found.observed)
     chart.points(found.stated, found.observed, 2.5 + 4 * np.sqrt(found.counts / found.counts.max()))

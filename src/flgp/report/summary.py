@@ -14,6 +14,7 @@ from ..model_selection import Evaluation
 from ..model_selection.verdict import verdict, what_was_learned
 from .text import short
 
+_COUNTS = ("poisson", "negative_binomial", "binomial")
 _LISTED = 50  # rows in each list
 _MOST_CLASSES = 15  # of which a confusion matrix is readable
 _EFFECT_ROWS, _EFFECT_COLUMNS = 400, 60
@@ -25,7 +26,8 @@ def headline(model: Any, found: Evaluation | None, n: int, n_labeled: int, targe
     """A sentence, three numbers, and the verdict."""
     classes = is_classifier(model)
     name = short(target)
-    kind = f"one of {len(model.classes_):,} classes" if classes else "a number"
+    counts = getattr(model, "likelihood", None) in _COUNTS
+    kind = f"one of {len(model.classes_):,} classes" if classes else "a count" if counts else "a number"
     cards = [("predicts", name, kind)]
     if found is None:
         sentence = f"A model predicts {name} for {n:,} rows. How good it is was not measured here."

@@ -122,7 +122,10 @@
     }
     return result;
   };
-  const tables = Object.fromEntries(Object.entries(scales).map(([name, stops]) => [name, table(stops)]));
+  // On a dark page the dark ends of a scale would vanish.
+  const isDark = () => packedCss("--panel") % 256 < 100;
+  const stopsOf = (name) => scales[name].map((c) => isDark() && c[0] + c[1] + c[2] < 330
+    ? c.map((v, k) => Math.round(0.55 * v + 0.45 * [170, 150, 235][k])) : c);
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const packedCss = (name) => {
     const hex = css(name).slice(1);
@@ -159,7 +162,7 @@
       }
     } else {
       const [low, high] = extent(what === "label" ? prediction : values, what === "covariance");
-      const lookup = tables[scaleOf(what)];
+      const lookup = table(stopsOf(scaleOf(what)));
       for (let i = 0; i < n; i++) {
         const v = values[i];
         colors[i] = Number.isNaN(v) ? grey
@@ -189,7 +192,7 @@
       if (data.classes.length > 20) add("span", `and ${data.classes.length - 20} more`).className = "muted";
       return;
     }
-    const stops = scales[scaleOf(state.color)];
+    const stops = stopsOf(scaleOf(state.color));
     add("span", format(state.low));
     add("i", "", { background: `linear-gradient(90deg, ${stops.map((c) => `rgb(${c})`).join(",")})` });
     add("span", format(state.high));

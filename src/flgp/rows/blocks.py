@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from .._progress import advance
 from .._threads import thread_map
 from .._typing import IntArray, RowLike
 
@@ -136,6 +137,7 @@ def map_rows(
         for result, column in zip(results, columns, strict=True):
             result[start:stop] = column
         start = stop
+        advance(start, n, "rows")
     return results[0] if single else results
 
 
