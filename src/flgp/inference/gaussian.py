@@ -9,8 +9,8 @@ from .._linalg import safe_cholesky
 from .._typing import Array
 from ..likelihoods import AnyLikelihood, Gaussian, Observations
 from ..terms.local.euclidean import LocalModel
-from ._sites import DualPosterior
 from .posterior import Evaluation, WeightPosterior
+from .sites import DualPosterior
 
 
 class GaussianInference:

@@ -134,7 +134,6 @@ LEARNED: dict[str, Rule] = {
     "term_shares_": Named(Real(0.0, 1.0 + 1e-6)),
     "feature_relevance_": Numbers(("p",), 0.0, 1.0 + 1e-6),
     "kernel_": A(KERNELS),
-    "sharpness_": Real(0.1, 100.0),
     "transduction_": Predictions(),
     "chains_": one_or_several(A(("Markov chains",))),
     "intrinsic_dimension_": Real(1e-60, 1e60),
