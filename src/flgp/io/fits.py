@@ -191,6 +191,13 @@ def _is_upper(factor: np.ndarray) -> bool:
     return not np.tril(factor, -1).any()
 
 
+def compact_field(check: Check, record: Record, where: str) -> None:
+    """A triangle for all weights and the constant."""
+    size = record.dims["M"] + 1
+    if record.dims["T"] != size * (size + 1) // 2:
+        raise wrong(where, "has a triangle of another size than its weights")
+
+
 def local_field(check: Check, record: Record, where: str) -> None:
     """Both parts have the same weights."""
     bind({"K": record["features"].dims["K"]}, "K", record["posterior"].dims["K"], where)
@@ -322,6 +329,10 @@ def _component_fits(terms: Sequence[Record], part: Record, where: str) -> None:
     local = field.concept == "posterior of f with a local term"
     if local != (part["local"] is not None):
         raise wrong(where, "has a local term in one place but not in the other")
+    if field.concept == "posterior of the weights":
+        if field.dims["M"] != part.dims["M"]:
+            raise wrong(where, "has another number of weights than its terms have features")
+        return
     if field.concept == "draws of f":
         found = [ref.shape[0] for ref in field["at_nodes"]]
     elif field.concept == "posterior of a coupled function":

@@ -91,6 +91,7 @@ TERMS = ("manifold term", "linear term", "groups term", "local term by features"
 FIELDS = (
     "Gaussian posterior of f",
     "posterior of a coupled function",
+    "posterior of the weights",
     "posterior of f with a local term",
     "draws of f",
 )
@@ -383,6 +384,9 @@ SCHEMA: dict[str, Concept] = {
             "factor": levels("K", "K"),
         },
         fits.class_field,
+    ),
+    "posterior of the weights": Concept(
+        {"mean": levels("M"), "triangle": levels("T"), "constant": level}, fits.compact_field
     ),
     "posterior of a local term": Concept(
         {
