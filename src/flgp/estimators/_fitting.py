@@ -69,7 +69,7 @@ def fit_model(model: LatentModel, rows: RowLike, labels: Labels, targets: Sequen
     most = attempts[0].silent_parts
     whole = [attempt for attempt in attempts if attempt.has_other_terms or attempt.silent_parts <= most]
     best = max(whole, key=lambda attempt: attempt.learned.log_posterior)
-    if best.learned.functions[0].target is not targets[0]:  # a sketch
+    if not best.learned.functions:  # a sketch
         best = _attempt(model, rows, labels, targets, geometries[attempts.index(best)])
     model._linear_, model._local_scale_, model._local_kind_ = best.linear, best.local_scale, best.local_kind
     _finish(model, best.geometry, best.learned, best.inputs, best.labels, best.settings)
