@@ -86,7 +86,14 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
         return get_kernel(self.kernel, self.nu)
 
     def _check_local_suits(self, likelihood: Likelihood | Categorical) -> None:
-        """Refuse what Laplace's method with a latent u does not do."""
+        """Refuse what Laplace's method, alone or with a latent u, does not do."""
+        if isinstance(likelihood, Likelihood) and not likelihood.smooth:
+            asked = "inference='laplace'" if self.inference == "laplace" else "residual='local'"
+            if self.inference == "laplace" or self.residual == "local":
+                raise ValueError(
+                    f"The {likelihood.name} likelihood has no curvature, which {asked} needs. Use "
+                    "inference='auto' and residual=None."
+                )
         if self.residual != "local" or isinstance(likelihood, Gaussian | Bernoulli | Categorical):
             return
         if self.inference not in ("auto", "laplace"):

@@ -10,10 +10,11 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
-from ..likelihoods import Gaussian, Likelihood, Observations, get_likelihood
+from ..likelihoods import Gaussian, Likelihood, Observations, Ordinal, get_likelihood
 from ..process.evidence import KnownValues, Target
 from ..process.mixture import in_any_order
 from ..terms import Constant
@@ -29,6 +30,10 @@ MEANS = ("constant", "zero")
 RESIDUALS = ("local", "auto")
 
 
+def _has_levels(model: FLGPRegressor) -> bool:
+    return isinstance(model.likelihood, Ordinal) or model.likelihood == "ordinal"
+
+
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class FLGPRegressor(RegressorMixin, LatentModel):
@@ -42,12 +47,14 @@ class FLGPRegressor(RegressorMixin, LatentModel):
     noise_variance : float, optional
         σ² of the Gaussian likelihood. None: learned.
     likelihood : str or Likelihood, default "gaussian"
-        "gaussian", "poisson", "negative_binomial", "binomial", "gamma", "exponential", "student_t",
-        "bernoulli", "probit", or an instance from `flgp.likelihoods` (or your own).
+        "gaussian", "student_t", "asymmetric_laplace" (quantiles), "poisson", "negative_binomial", the same
+        with "zero_inflated_" or "hurdle_" before it, "gamma", "exponential", "tweedie" (amounts with zeros),
+        "beta" (proportions), "binomial", "bernoulli", "probit", "ordinal" (levels), or an instance from
+        `flgp.likelihoods` (or your own).
     inference : {{"auto", "laplace", "ep", "gibbs"}}
-        How a non-Gaussian posterior is found. "auto": expectation propagation for binary targets, Laplace
-        for the others. "gibbs": Markov chains at the learned hyperparameters. The Gaussian likelihood is
-        always exact.
+        How a non-Gaussian posterior is found. "auto": expectation propagation for binary targets, levels and
+        quantiles, Laplace for the others. "gibbs": Markov chains at the learned hyperparameters. The Gaussian
+        likelihood is always exact.
     mean : {{"constant", "zero"}}
         Prior mean of f. "constant": learned, so that regions without labels fall back to the data's mean.
     {terms}
@@ -235,6 +242,7 @@ class FLGPRegressor(RegressorMixin, LatentModel):
             raise ValueError(f"{which} has no labelled row: every value is NaN. Label at least one row.")
         part = labels.take(rows)
         obs = Observations.of(part.y[:, output], row=part.row, **part.known)
+        likelihood = likelihood.for_labels(obs)
         likelihood.validate(obs)
         obs = likelihood.absorb_weights(obs)
         refuse_repeats(obs.weight)
@@ -300,6 +308,24 @@ class FLGPRegressor(RegressorMixin, LatentModel):
             return self._columns([p[0] for p in parts]), self._columns([np.sqrt(p[1]) for p in parts])
 
         return self._answer(X, mean_and_std, size)
+
+    @available_if(_has_levels)
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of the levels of an ordinal likelihood, in the order of `likelihood_.levels`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+
+        Returns
+        -------
+        array of shape (n, levels); rows sum to 1
+        """
+        check_is_fitted(self)
+        functions = self._process_.functions
+        if len(functions) > 1:
+            raise ValueError("predict_proba needs a y with one column: fit one model for each.")
+        return self._answer(self._validated(X, reset=False), functions[0].level_probabilities)
 
     def _sizes(self, X: Any, exposure: Any, trials: Any) -> Array | None:
         return row_sizes(self._process_.functions[0].likelihood, X, exposure, trials)

@@ -24,10 +24,17 @@ _LATENT = ("covariates", "known values", "intrinsic dimension", "one target")
 # Names of what may be known about labels, and of the parameters of likelihoods.
 _KNOWN = {"regressor": {"noise_scale", "exposure", "trials", "weight"}, "classifier": {"weight"}}
 _LEARNED_BY = {
-    "gamma likelihood": "shape",
-    "Gaussian likelihood": "noise_variance",
-    "negative binomial likelihood": "dispersion",
-    "Student-t likelihood": "scale",
+    "gamma likelihood": ("shape",),
+    "Gaussian likelihood": ("noise_variance",),
+    "negative binomial likelihood": ("dispersion",),
+    "Student-t likelihood": ("scale",),
+    "beta likelihood": ("precision",),
+    "Tweedie likelihood": ("dispersion",),
+    "zero-inflated Poisson likelihood": ("zero_odds",),
+    "zero-inflated negative binomial likelihood": ("zero_odds", "dispersion"),
+    "hurdle Poisson likelihood": ("zero_odds",),
+    "hurdle negative binomial likelihood": ("zero_odds", "dispersion"),
+    "asymmetric Laplace likelihood": ("scale",),
 }
 # Scaled covariates of fitted rows: a few standard deviations, more for outliers.
 _LARGEST_COVARIATE = 1e8
@@ -310,10 +317,16 @@ class _Fit:
         if local is not None:
             wanted += ["residual_length_scale", "residual_variance"]
             wanted += ["residual_shape"] if local["kernel"] == "rational_quadratic" else []
-        if own := _LEARNED_BY.get(known["likelihood"].concept):
-            wanted.append(own)
-            if known["likelihood"][own] is None:
+        likelihood = known["likelihood"]
+        own = _LEARNED_BY.get(likelihood.concept, ())
+        if likelihood.concept == "ordinal likelihood":
+            levels = likelihood["levels"] or [0.0, 0.0]
+            own = tuple(f"gap_{i + 1}" for i in range(len(levels) - 2))
+            if own and len(likelihood["gaps"] or ()) != len(own):
                 raise wrong(where, "has a likelihood whose parameters were not learned")
+        elif any(likelihood[name] is None for name in own):
+            raise wrong(where, "has a likelihood whose parameters were not learned")
+        wanted += own
         if not set(wanted) <= set(known["values"]) or not all(known["values"][name] > 0 for name in wanted):
             raise wrong(where, f"are not positive values of {', '.join(wanted)}")
 

@@ -56,6 +56,14 @@ ONE_FUNCTION = (
     "Poisson likelihood",
     "negative binomial likelihood",
     "Student-t likelihood",
+    "beta likelihood",
+    "ordinal likelihood",
+    "Tweedie likelihood",
+    "zero-inflated Poisson likelihood",
+    "zero-inflated negative binomial likelihood",
+    "hurdle Poisson likelihood",
+    "hurdle negative binomial likelihood",
+    "asymmetric Laplace likelihood",
 )
 LIKELIHOODS = (*ONE_FUNCTION, "categorical likelihood")
 GEOMETRIES = ("circle", "interval", "sphere", "graph", "mesh", "product of geometries", "landmark geometry")
@@ -161,6 +169,25 @@ SCHEMA: dict[str, Concept] = {
     "negative binomial likelihood": Concept({"dispersion": Maybe(positive)}),
     "Student-t likelihood": Concept(
         {"scale": Maybe(Real(1e-160, LEVEL)), "degrees_of_freedom": Real(1e-60, 1e60)}
+    ),
+    "beta likelihood": Concept({"precision": Maybe(positive)}),
+    "ordinal likelihood": Concept(
+        {
+            "levels": Maybe(Several(Real(0.0, 1e15), 2, 10_000)),
+            "gaps": Maybe(Several(positive, 0, 10_000)),
+        }
+    ),
+    "Tweedie likelihood": Concept({"dispersion": Maybe(Real(TINY, VARIANCE)), "power": Real(1.0, 2.0)}),
+    **{
+        f"{kind} {counts}": Concept({"zero_odds": Maybe(positive), **own})
+        for kind in ("zero-inflated", "hurdle")
+        for counts, own in (
+            ("Poisson likelihood", nothing),
+            ("negative binomial likelihood", {"dispersion": Maybe(positive)}),
+        )
+    },
+    "asymmetric Laplace likelihood": Concept(
+        {"scale": Maybe(Real(1e-160, LEVEL)), "quantile": Real(0.0, 1.0)}
     ),
     "flat prior": Concept(nothing),
     "log-normal prior": Concept({"median": Real(TINY, VARIANCE), "spread": positive}),

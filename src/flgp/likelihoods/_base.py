@@ -72,6 +72,7 @@ class Likelihood(ABC):
     uses: ClassVar[tuple[str, ...]] = ()  # which of exposure, trials and noise_scale it uses
     log_concave: ClassVar[bool] = True
     discrete: ClassVar[bool] = False  # y is a whole number ≥ 0
+    smooth: ClassVar[bool] = True  # has a curvature, which Laplace's method needs
 
     def __post_init__(self) -> None:
         for name in self.parameter_names:
@@ -202,6 +203,10 @@ class Likelihood(ABC):
             refuse(bad, obs, f"{argument} must be between {SMALLEST} and {LARGEST}", "Change the units.")
             if name != "weight" and name not in self.uses and np.any(value != 1):
                 raise ValueError(f"The {self.name} likelihood does not use {argument}: leave it out.")
+
+    def for_labels(self, obs: Observations) -> Self:
+        """The same, with what only the labels tell: the levels of an ordinal scale."""
+        return self
 
     def absorb_weights(self, obs: Observations) -> Observations:
         """Rewrite `obs` where a weight means something better than a power of the density."""
