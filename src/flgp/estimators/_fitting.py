@@ -160,12 +160,19 @@ def update_model(model: LatentModel, labels: Labels, targets: Sequence[Target]) 
 
 
 def transduce(
-    model: LatentModel, geometry: FittedGeometry, rows: RowLike, point: Callable[[Sequence[View]], Array]
+    model: LatentModel,
+    geometry: FittedGeometry,
+    rows: RowLike,
+    point: Callable[[Sequence[View]], Array],
+    offset: Array | None = None,
 ) -> None:
     """Predictions of the fitted rows, from their places if these are still at hand."""
     if is_distributed(rows) or (is_streamed(rows) and geometry.fitted_places() is None):
         return
     process, locator = model._process_, _Locator(model)
+    if offset is not None:
+        model.transduction_ = model._answer(rows, point, offset=offset)
+        return
     with stage(f"transduction for {rows.shape[0]:,} points"):
         blocks = geometry.fitted_places()
         if blocks is None:

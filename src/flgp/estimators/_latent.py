@@ -29,6 +29,7 @@ from ._fitting import relearned
 from ._model import HeatKernelModel
 from .labels import Labels
 from .noted import warn_if_far
+from .offsets import check_offset, same_use
 from .suggestion import suggest
 from .validation import check_choice, check_count, check_positive
 
@@ -153,7 +154,7 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
     # -- what may be asked about f -----------------------------------------------------------------------
 
     def latent_mean_and_variance(self, X: Any) -> tuple[Array, Array]:
-        """Posterior mean and variance of the latent function(s) f.
+        """Posterior mean and variance of the latent function(s) f, without an offset.
 
         Parameters
         ----------
@@ -213,7 +214,9 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
             rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
             return self._columns(self._process_.draws(views, n_samples, rng, prior))
 
-    def suggest(self, X: Any, n: int = 10, *, strategy: str = "auto", random_state: Any = 0) -> IntArray:
+    def suggest(
+        self, X: Any, n: int = 10, *, strategy: str = "auto", random_state: Any = 0, offset: Any = None
+    ) -> IntArray:
         """Which rows to label next; rows that have a label already are left out.
 
         Parameters
@@ -228,6 +231,8 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
             lower the variance of f, or of the probabilities, at all points most (V-optimality), each given
             those before it. "auto": "uncertainty" for classes, "variance" for numbers.
         random_state : int, RandomState or None
+        offset : array-like, optional
+            As in `fit`, for the rows of X.
 
         Returns
         -------
@@ -238,8 +243,29 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
         if not isinstance(X, np.ndarray):
             raise ValueError("suggest needs rows in memory. Take a random sample of the file.")
         labels_of = getattr(self, "_probabilities", None)
-        probability = None if labels_of is None else self._answer(X, labels_of)
-        return suggest(self, X, n, strategy, random_state, probability)
+        own = self._offset_of(offset, X)
+        probability = None if labels_of is None else self._answer(X, labels_of, offset=own)
+        return suggest(self, X, n, strategy, random_state, probability, own)
+
+    def _offset_of(self, offset: Any, X: Any) -> Array | None:
+        """The offset (n, k) of rows to predict, which must be given if the fit had one."""
+        checked = check_offset(offset, X, len(self._process_.functions))
+        return same_use(self._as_latent(checked), self._with_offset_)
+
+    def _as_latent(self, offset: Array | None) -> Array | None:
+        """Offsets in the units of f."""
+        return offset
+
+    def _training_offset(self, offset: Any, X: Any, n_functions: int, X_unlabeled: Any) -> Array | None:
+        """The offset (n, k) of the rows of a fit."""
+        if offset is not None and X_unlabeled is not None:
+            raise ValueError(
+                "offset has no rows for X_unlabeled. Put all rows into X, with y marked as missing, or leave "
+                "one of the two out."
+            )
+        checked = self._as_latent(check_offset(offset, X, n_functions))
+        self._with_offset_ = checked is not None
+        return checked
 
     def _columns(self, values: Sequence[Array], axis: int = 1) -> Array:
         """One function's values as they are; several along a further axis."""

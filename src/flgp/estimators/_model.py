@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -246,15 +246,28 @@ class HeatKernelModel:
         """Rows (b, p) as the terms see them."""
         return _Locator(self).inputs(X)
 
-    def _answer(self, X: Any, function: Callable[..., Any], beside: Array | None = None) -> Any:
-        """`function` of the views of X, and of the matching values of `beside` (n,), block by block."""
+    def _answer(
+        self,
+        X: Any,
+        function: Callable[..., Any],
+        beside: Array | None = None,
+        offset: Array | None = None,
+    ) -> Any:
+        """`function` of the views of X, and of the matching values of `beside` (n,), block by block.
+
+        The views hold the `offset` (n, k), if there is one.
+        """
         locator, process = _Locator(self), self._process_
 
         def of_rows(block: Any, *own: Any) -> Any:
-            return function(process.at(locator.inputs(block)), *own)
+            inputs = locator.inputs(block)
+            if offset is not None:
+                own, inputs = own[1:], replace(inputs, offset=own[0])
+            return function(process.at(inputs), *own)
 
+        given = [values for values in (offset, beside) if values is not None]
         with self._working():
-            return map_rows(X, of_rows, beside=beside)
+            return map_rows(X, of_rows, beside=given)
 
     def distance_to_anchors(self, X: Any) -> Array:
         """Distance from the geometry, in units of the largest distance that fitted points show there.

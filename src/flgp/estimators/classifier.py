@@ -31,6 +31,7 @@ from ._latent import LatentModel, labeled_rows
 from .class_labels import plain_labels
 from .class_prior import check_class_prior, log_odds_shift, shifted, soft_shares
 from .labels import Labels
+from .offsets import probit_offsets
 from .validation import check_choice, check_row_values, check_weights, refuse_repeats
 
 MULTI_CLASS = ("auto", "one_vs_rest", "coupled")
@@ -113,7 +114,9 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
     calibrate: bool = True
     residual: str | None = "auto"
 
-    def fit(self, X: Any, y: Any, X_unlabeled: Any = None, *, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, X_unlabeled: Any = None, *, sample_weight: Any = None, offset: Any = None
+    ) -> Self:
         """Learn the manifold from all rows and the classes from the labelled ones.
 
         Parameters
@@ -125,6 +128,10 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             More unlabelled rows.
         sample_weight : array-like of shape (n,), optional
             Ignored where y is missing.
+        offset : array-like of shape (n,) or (n, C), optional
+            What another model says, in every row, labelled or not: log odds of the second class, or for
+            several classes their log probabilities up to a constant, in the order of the sorted classes. The
+            model learns what is left over.
 
         Returns
         -------
@@ -134,7 +141,9 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             self._check_parameters()
             X = self._validated(X, reset=True)
             y, missing = self._checked_labels(y, len(X))
-            labels = self._labels(X, y, missing, sample_weight)
+            self.classes_ = np.unique(_plain(y[~missing]))
+            own = self._training_offset(offset, X, self._n_functions(), X_unlabeled)
+            labels = self._labels(X, y, missing, sample_weight, own)
             self.classes_ = np.unique(labels.y)
             self._choose_roles(X, len(labels))
             rows = self._with_unlabeled(X, X_unlabeled)
@@ -142,12 +151,19 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             targets = self._targets(labels)
             shares = check_class_prior(self.class_prior, self.classes_)
             geometry = fit_model(self, rows, labels, targets)
-            self._shift_ = self._class_shift(shares, rows, labels)
-            transduce(self, geometry, rows, self._most_probable)
+            self._shift_ = self._class_shift(shares, rows, labels, own)
+            transduce(self, geometry, rows, self._most_probable, own)
         return self
 
     def update(
-        self, X: Any, y: Any, *, replace: bool = False, relearn: bool = True, sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any,
+        *,
+        replace: bool = False,
+        relearn: bool = True,
+        sample_weight: Any = None,
+        offset: Any = None,
     ) -> Self:
         """Learn from more labels without a new graph, as active learning does.
 
@@ -168,7 +184,8 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         relearn : bool
             Learn the hyperparameters again, or keep their values (those of a new class are learned), which
             takes a fraction of the time.
-        sample_weight : array-like of shape (k,), optional
+        sample_weight, offset : array-like of shape (k,), optional
+            As in `fit`, for these rows.
 
         Returns
         -------
@@ -178,10 +195,16 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         self._check_parameters()
         X = self._validated(X, reset=False)
         y, missing = self._checked_labels(y, len(X))
+        own = self._offset_of(offset, X)
         with self._updating(relearn):
             known = None if relearn else dict(zip(self._function_names(), self._known_, strict=True))
-            labels = self._all_labels(self._labels(X, y, missing, sample_weight), replace)
-            before, targets = self.classes_, self._targets(labels, known)
+            labels = self._all_labels(self._labels(X, y, missing, sample_weight, own), replace)
+            before = self.classes_
+            if own is not None and not np.array_equal(np.unique(labels.y), before):
+                raise ValueError(
+                    "offset has columns for other classes than these labels. Fit again with all classes."
+                )
+            targets = self._targets(labels, known)
             if self._shift_ is not None and not np.array_equal(self.classes_, before):
                 raise ValueError(
                     "class_prior has shares of other classes than these labels. Fit again with shares of all "
@@ -229,13 +252,32 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             check_classification_targets(_plain(y[~missing]))
         return y, missing
 
-    def _labels(self, X: Any, y: Array, missing: BoolArray, sample_weight: Any) -> Labels:
+    def _labels(
+        self, X: Any, y: Array, missing: BoolArray, sample_weight: Any, offset: Array | None
+    ) -> Labels:
         """The labelled rows among those of X."""
         weight, missing = check_weights(sample_weight, missing)
         labeled = np.flatnonzero(~missing)
         refuse_repeats(None if weight is None else weight[labeled])
         known = {"weight": None if weight is None else weight[labeled]}
-        return Labels(labeled_rows(X, labeled), _plain(y[labeled]), known, labeled)
+        own = None if offset is None else offset[labeled]
+        return Labels(labeled_rows(X, labeled), _plain(y[labeled]), known, labeled, offset=own)
+
+    def _n_functions(self) -> int:
+        """Latent functions: one for each class, or a single one for two."""
+        return len(self.classes_) if len(self.classes_) > 2 else 1
+
+    def _as_latent(self, offset: Array | None) -> Array | None:
+        """Log probabilities of several classes as latents of the multinomial probit."""
+        count = len(self.classes_)
+        if offset is None or count <= 2:
+            return offset
+        if not self._couples(count):
+            raise ValueError(
+                "offset with more than two classes needs the coupled model. Use multi_class='auto' and "
+                "inference='auto'."
+            )
+        return probit_offsets(offset)
 
     def _fewest_labels(self) -> int:
         """Labels from which on several terms are learned: one for each class says nothing of their shares."""
@@ -270,14 +312,15 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         likelihood = Categorical(count) if self._couples(count) else Bernoulli()
         self._check_local_suits(likelihood)
         if isinstance(likelihood, Categorical):
-            obs, values = Observations.of(codes, weight=weight), kept.get(None)
+            obs, values = Observations.of(codes, weight=weight, offset=labels.offset), kept.get(None)
             # There may have been a single class before.
             same = values if values is not None and isinstance(values.likelihood, Categorical) else None
             return [Target(positions, obs, likelihood, self._constant(likelihood, obs), same)]
         wanted = range(count) if count > 2 else [count - 1]
         targets = []
         for k, name in zip(wanted, names, strict=True):
-            obs = Observations.of((codes == k).astype(float), weight=weight)
+            offset = None if labels.offset is None else labels.offset[:, 0]
+            obs = Observations.of((codes == k).astype(float), weight=weight, offset=offset)
             constant = self._constant(likelihood, obs)
             targets.append(Target(positions, obs, likelihood, constant, kept.get(name)))
         return targets
@@ -288,7 +331,7 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         coupled = isinstance(likelihood, Categorical)
         if self.mean == "zero" or (self.mean == "auto" and not covariates and not coupled):
             return Constant()
-        mean = 0.0 if isinstance(likelihood, Categorical) else likelihood.initial_mean(obs)
+        mean = 0.0 if isinstance(likelihood, Categorical) else likelihood.constant_beside_offset(obs)
         return Constant(mean, likelihood.latent_scale(obs) ** 2)
 
     def _calibrate(self, functions: Sequence[LearnedFunction]) -> None:
@@ -299,19 +342,22 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
 
     # -- predictions -------------------------------------------------------------------------------------
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Any, *, offset: Any = None) -> Array:
         """Class probabilities, integrated over the posterior; rows sum to 1.
 
         Parameters
         ----------
         X : array-like of shape (n, p)
+        offset : number, or array-like of shape (n,) or (n, C)
+            Of the rows, if the model was fitted with an offset.
 
         Returns
         -------
         array of shape (n, C)
         """
         check_is_fitted(self)
-        return self._answer(self._validated(X, reset=False), self._probabilities)
+        X = self._validated(X, reset=False)
+        return self._answer(X, self._probabilities, offset=self._offset_of(offset, X))
 
     def _probabilities(self, views: Sequence[View]) -> Array:
         p = self._unshifted(views)
@@ -325,47 +371,61 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             return np.ones((len(views[0]), 1))
         if process.coupled is not None:
             return process.class_probabilities(views, sharpness)
-        columns = [function.predictive_mean(views, sharpness=sharpness) for function in process.functions]
+        columns = [f.predictive_mean(own, sharpness=sharpness) for f, own in process.each(views)]
         if count == 2:
             return np.stack([1.0 - columns[0], columns[0]], axis=1)
         return exactly_one(np.stack(columns, axis=1))
 
-    def _class_shift(self, shares: Array | str | None, rows: RowLike, labels: Labels) -> Array | None:
+    def _class_shift(
+        self, shares: Array | str | None, rows: RowLike, labels: Labels, offset: Array | None
+    ) -> Array | None:
         """What the log odds of the classes are shifted by, for given shares (C,)."""
         if shares is None or len(self.classes_) == 1:
             return None
         if is_distributed(rows) or is_streamed(rows):
             raise ValueError("class_prior needs rows in memory. Use class_prior=None for files and clusters.")
         some = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _SHARE_ROWS)).astype(int))
-        p = self._answer(take_rows(rows, some), self._unshifted)
+        own = None if offset is None else offset[some]
+        p = self._answer(take_rows(rows, some), self._unshifted, offset=own)
         if isinstance(shares, str):
             shares = soft_shares(p, np.unique(labels.y, return_counts=True)[1].astype(float))
         return log_odds_shift(p, shares)
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any, *, offset: Any = None) -> Array:
         """The most probable class.
 
         Parameters
         ----------
         X : array-like of shape (n, p)
+        offset : as in `predict_proba`
 
         Returns
         -------
         array of shape (n,)
         """
         check_is_fitted(self)
-        return self._answer(self._validated(X, reset=False), self._most_probable)
+        X = self._validated(X, reset=False)
+        return self._answer(X, self._most_probable, offset=self._offset_of(offset, X))
 
     def _most_probable(self, views: Sequence[View]) -> Array:
         function = self._process_.functions[0]
         gaussian = len(function.components) == 1 and not isinstance(function.components[0].field, DrawsField)
-        if len(self.classes_) <= 2 and gaussian and self._shift_ is None:
+        plain = self._shift_ is None and (views[0].offset is None or self.sharpness_ == 1.0)
+        if len(self.classes_) <= 2 and gaussian and plain:
             # The link is symmetric: p > 1/2 where the latent mean is positive, and no variance is needed.
-            positive = function.latent_mean(views) > 0
+            positive = function.latent_mean([view.of_function(0) for view in views]) > 0
             return self.classes_[positive.astype(int) * (len(self.classes_) - 1)]
         return self.classes_[self._probabilities(views).argmax(axis=1)]
 
-    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0, prior: bool = False) -> Array:
+    def sample_y(
+        self,
+        X: Any,
+        n_samples: int = 1,
+        random_state: Any = 0,
+        prior: bool = False,
+        *,
+        offset: Any = None,
+    ) -> Array:
         """Joint draws of the class labels at any points, shape (n, n_samples).
 
         Parameters
@@ -375,12 +435,16 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         random_state : int, RandomState or None
         prior : bool
             From the prior at the learned hyperparameters instead of the posterior.
+        offset : as in `predict_proba`
         """
         check_is_fitted(self)
+        own = self._offset_of(offset, self._validated(X, reset=False))
         f = self.sample_f(X, n_samples, random_state, prior)
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31) + 1)
         if not prior and self.sharpness_ != 1.0:
             f = f + (self.sharpness_ - 1.0) * self._latent_mean(X)[..., None]
+        if own is not None:
+            f = f + (own[:, 0] if f.ndim == 2 else own)[..., None]
         uniform = rng.random((f.shape[0], n_samples))
         if len(self.classes_) == 1:
             return np.full(uniform.shape, self.classes_[0])
@@ -405,12 +469,14 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             lambda views: self._columns([function.latent_mean(views) for function in functions]),
         )
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy over the labelled rows."""
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
+        """Accuracy over the labelled rows; offset as in `predict_proba`."""
         check_is_fitted(self)
         X = self._validated(X, reset=False)
         y, missing = self._checked_labels(y, len(X))
-        right = self._answer(X[~missing], self._most_probable) == _plain(y[~missing])
+        own = self._offset_of(offset, X)
+        own = None if own is None else own[~missing]
+        right = self._answer(X[~missing], self._most_probable, offset=own) == _plain(y[~missing])
         weight = check_row_values("sample_weight", sample_weight, len(X))
         return float(np.average(right, weights=None if weight is None else weight[~missing]))
 

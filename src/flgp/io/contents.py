@@ -20,7 +20,7 @@ _NEEDED = ("n_features_in_", "geometry_", "basis_", "eigenvalues_", "bandwidth_"
 _OF_FUNCTIONS = ("diffusion_time_", "amplitude_", "optimizer_result_", "log_marginal_likelihood_value_")
 _OTHER = ("model", "parameters", "learned", "table", "versions", "witness", "labels", "arrays")
 _ALWAYS = ("process", "roles of columns", "examples")
-_LATENT = ("covariates", "known values", "intrinsic dimension", "one target")
+_LATENT = ("covariates", "known values", "intrinsic dimension", "one target", "offset")
 # Names of what may be known about labels, and of the parameters of likelihoods.
 _KNOWN = {"regressor": {"noise_scale", "exposure", "trials", "weight"}, "classifier": {"weight"}}
 _LEARNED_BY = {
@@ -259,6 +259,12 @@ class _Fit:
             raise wrong("known values", "are those of another number of functions")
         for i, (values, function) in enumerate(zip(known, process["functions"], strict=False)):
             self._known_values(values, function["components"][0], f"known values[{i}]")
+        if self.labels is not None:
+            offset = self.labels["offset"]
+            if (offset is not None) != self.sections["offset"]:
+                raise wrong("labels", "have an offset, or have none, unlike the model")
+            if offset is not None and offset.shape[1:] != (count,):
+                raise wrong("labels", "have offsets of another number of functions than the model")
         if self.model == "classifier":
             self._classes(count, coupled)
         elif coupled or (self.sections["one target"] and count != 1):

@@ -168,6 +168,7 @@ SECTIONS: dict[str, Rule] = {
     "known values": Several(A(("known hyperparameters",)), 1, form="list"),
     "intrinsic dimension": Maybe(Real(1e-60, 1e60)),
     "one target": Flag(),
+    "offset": Flag(),
     "shift of log odds": Maybe(Numbers(("C",), -1e6, 1e6)),
     "examples": points("examples", "p"),
     "number of features": Whole(1),

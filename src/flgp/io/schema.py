@@ -484,6 +484,7 @@ SCHEMA: dict[str, Concept] = {
             "known": Named(given_weights),
             "row": Numbers(("m",), 0, 2**60, "i"),
             "in_memory": Flag(),
+            "offset": Maybe(levels("m", "functions")),
         },
         fits.labels,
     ),

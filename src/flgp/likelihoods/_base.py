@@ -27,6 +27,8 @@ __all__ = [
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 
+_CONSTANT_STEPS = 30
+
 # Step, on the log scale, of the central differences in the likelihood parameters.
 _PARAMETER_STEP = 1e-5
 
@@ -211,6 +213,28 @@ class Likelihood(ABC):
     def absorb_weights(self, obs: Observations) -> Observations:
         """Rewrite `obs` where a weight means something better than a power of the density."""
         return obs
+
+    def without_offset(self, obs: Observations) -> Observations:
+        """The labels as if there were no offset, for starting values: what it explains is taken out of them,
+        where the link allows that.
+        """
+        return replace(obs, offset=np.zeros_like(obs.offset))
+
+    def constant_beside_offset(self, obs: Observations) -> float:
+        """The constant that fits best in addition to `obs.offset`, by Newton's method."""
+        plain = self.without_offset(obs)
+        constant, scale = self.initial_mean(plain), self.latent_scale(plain)
+        if not (self.smooth and np.any(obs.offset)):
+            return constant
+        initial = self.initial_parameters(plain)
+        known = self.with_parameters(**initial) if self.free_parameters else self
+        for _ in range(_CONSTANT_STEPS):
+            f = constant + obs.offset
+            # A weak prior, because labels of one kind would move it for ever.
+            slope = float(obs.weight @ known.derivatives(obs, f).gradient) - constant / (10.0 * scale) ** 2
+            bend = float(obs.weight @ known.expected_curvature(obs, f)) + (10.0 * scale) ** -2.0
+            constant += float(np.clip(slope / bend, -scale, scale))
+        return constant
 
     def initial_mean(self, obs: Observations) -> float:
         """The constant f that fits the data best; f returns to it far from all labels."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import expit, log_expit
@@ -10,7 +11,7 @@ from scipy.special import expit, log_expit
 from .._typing import Array
 from ._base import Likelihood, Observations
 from ._exposed import Exposed
-from ._log_link import safe_exp
+from ._log_link import as_exposure, safe_exp
 from .negative_binomial import NegativeBinomial
 from .observations import refuse_fractions
 from .poisson import Poisson
@@ -44,6 +45,10 @@ class ExtraZeros(Likelihood):
     def of_size(self, size: Array) -> Likelihood:
         """The distribution of y at this exposure."""
         return Exposed(self, np.log(size))
+
+    def without_offset(self, obs: Observations) -> Observations:
+        """The offset as a factor of the exposure."""
+        return as_exposure(obs)
 
     def validate(self, obs: Observations) -> None:
         """Refuse negative and fractional counts."""
@@ -93,4 +98,4 @@ def log_none(counts: Counts, log_mean: Array) -> Array:
 
 def none_of(obs: Observations) -> Observations:
     """The same rows with a count of 0."""
-    return Observations(np.zeros_like(obs.y), obs.weight, obs.exposure, obs.trials, obs.noise_scale, obs.row)
+    return replace(obs, y=np.zeros_like(obs.y))

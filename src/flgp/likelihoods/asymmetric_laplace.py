@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -40,7 +40,8 @@ class AsymmetricLaplace(Likelihood):
     >>> angle = rng.uniform(0, 2 * np.pi, 300)
     >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
     >>> y = np.sin(angle) + rng.exponential(size=300)
-    >>> model = FLGPRegressor(likelihood=AsymmetricLaplace(quantile=0.8), random_state=0).fit(X, y)
+    >>> quantile = AsymmetricLaplace(quantile=0.8)
+    >>> model = FLGPRegressor(likelihood=quantile, linear=None, residual=None, random_state=0).fit(X, y)
     >>> bool(abs(np.mean(y < model.predict(X)) - 0.8) < 0.05)
     True
     """
@@ -148,6 +149,10 @@ class AsymmetricLaplace(Likelihood):
         rise, fall = self._slopes()
         f = np.asarray(f, dtype=float)
         return f + rng.exponential(1.0 / rise, f.shape) - rng.exponential(1.0 / fall, f.shape)
+
+    def without_offset(self, obs: Observations) -> Observations:
+        """The labels minus the offset."""
+        return replace(obs, y=obs.y - obs.offset, offset=np.zeros_like(obs.offset))
 
     def initial_mean(self, obs: Observations) -> float:
         """The weighted q-quantile of y."""

@@ -169,7 +169,7 @@ def make_inference(name: str, features: Array, target: Target) -> Inference:
     likelihood = target.likelihood
     if isinstance(likelihood, Categorical):
         return CoupledEP(features, target.obs, likelihood.n_classes)
-    offset = target.constant.mean
+    offset = target.prior_mean
     if isinstance(likelihood, Gaussian):
         return GaussianInference(features, target.obs, offset)
     if name == "auto":

@@ -62,7 +62,9 @@ class Component:
         if isinstance(self.field, DrawsField):
             return self.field.average(self._mean_of, view, size)
         mean, variance = self.latent_moments(views)
-        return self.given(size).predictive_mean(sharpness * mean, variance)
+        if sharpness != 1.0:
+            mean = sharpness * (mean - view.shift()) + view.shift()
+        return self.given(size).predictive_mean(mean, variance)
 
     def predictive_moments(self, views: Sequence[View], size: Array | None = None) -> tuple[Array, Array]:
         """E y and Var y, (b,) each."""

@@ -98,6 +98,8 @@ def one_hot_labels(target: Target) -> Array:
     likelihood, obs = target.likelihood, target.obs
     assert isinstance(likelihood, Categorical)
     labels = np.eye(likelihood.n_classes)[obs.y.astype(int)]
+    if np.any(obs.offset):  # what another model leaves over
+        labels = labels - likelihood.conditional(obs.offset)
     return labels - np.average(labels, axis=0, weights=obs.weight)
 
 
@@ -154,5 +156,7 @@ def representative(target: Target) -> tuple[Target, IntArray]:
     if len(rows) == len(codes):
         return target, rows
     kept, own = np.unique(codes[rows], return_inverse=True)
-    obs = replace(target.obs.take(rows), y=own.astype(float))
+    obs = target.obs.take(rows)
+    offset = obs.offset[:, kept] if obs.offset.ndim == 2 else obs.offset
+    obs = replace(obs, y=own.astype(float), offset=offset)
     return replace(target, rows=target.rows[rows], obs=obs, likelihood=Categorical(len(kept))), rows

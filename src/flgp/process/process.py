@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -43,14 +43,22 @@ class Process:
         """The terms at some rows, for every layer."""
         return tuple(terms.view(inputs) for terms in self.layers)
 
+    def each(self, views: Sequence[View]) -> list[tuple[LatentFunction, list[View]]]:
+        """Every function, with the views that hold its own offset."""
+        return [
+            (function, [view.of_function(k) for view in views]) for k, function in enumerate(self.functions)
+        ]
+
     def class_probabilities(self, views: Sequence[View], sharpness: float = 1.0) -> Array:
         """P(class) (b, C) of coupled functions, whose means count `sharpness` times."""
         assert self.coupled is not None
         total = np.zeros((len(views[0]), self.coupled.n_classes))
+        offset = 0.0 if views[0].offset is None else views[0].offset
+        views = [replace(view, offset=None) for view in views]
         for parts in zip(*(function.components for function in self.functions), strict=True):
             moments = [part.latent_moments(views) for part in parts]
             mean, variance = (np.stack(values, axis=1) for values in zip(*moments, strict=True))
-            total += parts[0].weight * self.coupled.probabilities(sharpness * mean, variance)
+            total += parts[0].weight * self.coupled.probabilities(sharpness * mean + offset, variance)
         return total
 
     def draws(
@@ -58,8 +66,8 @@ class Process:
     ) -> list[Array]:
         """Joint draws of every latent function, (b, n_draws) each."""
         result = []
-        for function in self.functions:
-            parts = function.draws(self.layers, views, n_draws, rng, prior)
+        for function, own in self.each(views):
+            parts = function.draws(self.layers, own, n_draws, rng, prior)
             result.append(parts)
         return [in_any_order([f for _, f in parts], rng) for parts in result]
 

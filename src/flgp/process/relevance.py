@@ -71,12 +71,16 @@ def working_labels(target: Target) -> Array | None:
     likelihood, obs = target.likelihood, target.obs
     if isinstance(likelihood, Categorical):
         return one_hot_labels(target)
-    if isinstance(likelihood, Gaussian | Bernoulli):
-        values = obs.y
+    if isinstance(likelihood, Gaussian):
+        values = obs.y - obs.offset
+    elif isinstance(likelihood, Bernoulli):
+        left_over = obs.y - likelihood.conditional_mean(obs.offset)
+        values = np.asarray(left_over if np.any(obs.offset) else obs.y, dtype=float)
     else:  # the logarithm of a count or of a waiting time is about linear in f
         size = obs.exposure * obs.trials
         rate = obs.y / size
         values = np.log(np.maximum(rate, 0.0) + 0.5 / size) if np.all(obs.y >= 0) else rate
+        values = values - obs.offset
     centred = values - np.average(values, weights=obs.weight)
     return centred[:, None] if np.any(centred) else None
 

@@ -39,6 +39,8 @@ def _left_out_score(function: LearnedFunction, factor: float) -> float:
     left_out, likelihood = best.evaluation.left_out, best.likelihood
     assert left_out is not None
     mean, variance = factor * left_out.mean, left_out.variance
+    if np.any(obs.offset):  # it is what it is: only what is added to it may be too sure
+        mean = mean + (1.0 - factor) * obs.offset
     if isinstance(likelihood, Categorical):
         p: Array = likelihood.probabilities(mean, variance)[np.arange(len(mean)), obs.y.astype(int)]
     else:

@@ -107,22 +107,22 @@ def map_rows(
     X: RowLike,
     function: Callable[..., Any],
     block_rows: int = 8_192,
-    beside: Any = None,
+    beside: Sequence[Any] = (),
 ) -> Any:
     """`function` of every block of rows of X; its array, or each array of its tuple, is concatenated.
 
     Blocks are written into the result as they arrive, so no more memory than the result is needed. `function`
-    also gets the rows of `beside` (n,) that belong to the block, if given.
+    also gets those rows of each array of `beside` (n, …) that belong to the block.
     """
     if hasattr(X, "map_rows"):
-        assert beside is None  # the estimators refuse it for rows on a cluster
+        assert not beside  # the estimators refuse it for rows on a cluster
         return X.map_rows(function)
     n = X.shape[0]
     blocks = row_blocks(X, block_rows)
 
     def one(pair: tuple[Callable[[], Any], int]) -> Any:
         block, start = pair[0](), pair[1]
-        return function(block) if beside is None else function(block, beside[start : start + len(block)])
+        return function(block, *(values[start : start + len(block)] for values in beside))
 
     parts = thread_map(one, list(zip(blocks._makers, blocks.starts, strict=True)))
     results: tuple[Any, ...] = ()
