@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numbers
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as replace_fields
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._typing import Array, BoolArray, RowLike
-from ..likelihoods import AnyLikelihood, Bernoulli, Categorical, Observations
+from ..likelihoods import AnyLikelihood, Bernoulli, Categorical, NoisyBernoulli, Observations
 from ..process.draws_field import DrawsField
 from ..process.evidence import KnownValues, Target
 from ..process.learning import LearnedFunction
@@ -30,6 +32,7 @@ from ._fitting import fit_model, transduce, update_model
 from ._latent import LatentModel, labeled_rows
 from .class_labels import plain_labels
 from .class_prior import check_class_prior, log_odds_shift, shifted, soft_shares
+from .class_votes import expanded_votes, is_votes
 from .labels import Labels
 from .offsets import probit_offsets
 from .validation import check_choice, check_row_values, check_weights, refuse_repeats
@@ -41,6 +44,8 @@ MEANS = ("auto", "constant", "zero")
 _FEWEST, _FEWEST_PER_CLASS = 5, 3
 # Fitted rows over which shares of classes are averaged.
 _SHARE_ROWS = 20_000
+# Shares of random labels that label_noise="auto" compares, and with which the geometry is chosen.
+_NOISES, _FIRST_NOISE = (0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.0), 0.2
 
 
 @documented
@@ -64,6 +69,10 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         probability over the fitted rows is that. An array is in the order of `classes_`. "labels": half way
         towards the shares among the labels, which are noisy. None: nothing is assumed. `update` keeps the
         shift.
+    label_noise : float in [0, 1) or "auto", optional
+        Share of the labels that are drawn at random, from all classes: a label that its neighbours contradict
+        then stops pulling. "auto": the share with the largest evidence (`label_noise_`). For expectation
+        propagation and classes that are learned together.
     mean : {{"auto", "constant", "zero"}}
         Prior mean of each latent function. "constant": learned about the log odds of its class, "zero": the
         paper's. "auto": a constant where there are covariates, groups or classes that share their
@@ -88,6 +97,8 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
     ----------
     {attributes}
     classes_ : array of shape (C,)
+    label_noise_ : float
+        The share of random labels, 0 if none are assumed.
     sharpness_ : float
         What the posterior mean of f is multiplied by; 1 where nothing is calibrated.
     residual_kernel_, residual_length_scale_, residual_variance_
@@ -110,6 +121,7 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
     multi_class: str = "auto"
     unlabeled: Any = -1
     class_prior: Any = None
+    label_noise: float | str | None = None
     mean: str = "auto"
     calibrate: bool = True
     residual: str | None = "auto"
@@ -122,8 +134,10 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         Parameters
         ----------
         X : array-like of shape (n, p)
-        y : array-like of shape (n,)
-            Class labels; `unlabeled`, None, NaN or pandas' NA where there is none.
+        y : array-like of shape (n,) or (n, C)
+            Class labels; `unlabeled`, None, NaN or pandas' NA where there is none. With several columns,
+            class probabilities (soft labels) or votes of several annotators, NaN in the whole row where there
+            are none; the classes are the names of a DataFrame's columns, otherwise 0, …, C-1.
         X_unlabeled : array-like of shape (u, p), optional
             More unlabelled rows.
         sample_weight : array-like of shape (n,), optional
@@ -140,17 +154,19 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         with self._fitting():
             self._check_parameters()
             X = self._validated(X, reset=True)
-            y, missing = self._checked_labels(y, len(X))
-            self.classes_ = np.unique(_plain(y[~missing]))
-            own = self._training_offset(offset, X, self._n_functions(), X_unlabeled)
-            labels = self._labels(X, y, missing, sample_weight, own)
+            labels = self._labels(X, y, sample_weight, complete=True)
             self.classes_ = np.unique(labels.y)
+            own = self._training_offset(offset, X, self._n_functions(), X_unlabeled)
+            labels = _with_offset(labels, own)
             self._choose_roles(X, len(labels))
             rows = self._with_unlabeled(X, X_unlabeled)
             self._flat_ = True
+            self.label_noise_ = _FIRST_NOISE if self._searches_noise() else float(self.label_noise or 0.0)
             targets = self._targets(labels)
             shares = check_class_prior(self.class_prior, self.classes_)
             geometry = fit_model(self, rows, labels, targets)
+            if self._searches_noise():
+                self._choose_noise(labels)
             self._shift_ = self._class_shift(shares, rows, labels, own)
             transduce(self, geometry, rows, self._most_probable, own)
         return self
@@ -194,11 +210,11 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         check_is_fitted(self)
         self._check_parameters()
         X = self._validated(X, reset=False)
-        y, missing = self._checked_labels(y, len(X))
         own = self._offset_of(offset, X)
+        added = _with_offset(self._labels(X, y, sample_weight), own)
         with self._updating(relearn):
             known = None if relearn else dict(zip(self._function_names(), self._known_, strict=True))
-            labels = self._all_labels(self._labels(X, y, missing, sample_weight, own), replace)
+            labels = self._all_labels(added, replace)
             before = self.classes_
             if own is not None and not np.array_equal(np.unique(labels.y), before):
                 raise ValueError(
@@ -211,6 +227,8 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
                     "classes."
                 )
             update_model(self, labels, targets)
+            if relearn and self._searches_noise():
+                self._choose_noise(labels)
         return self
 
     # -- labels ------------------------------------------------------------------------------------------
@@ -228,6 +246,21 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             )
         if self.residual is not None:
             check_choice("residual", self.residual, RESIDUALS)
+        self._check_noise()
+
+    def _check_noise(self) -> None:
+        noise = self.label_noise
+        if noise is None:
+            return
+        if isinstance(noise, str):
+            check_choice("label_noise", noise, ("auto",))
+        elif isinstance(noise, bool) or not isinstance(noise, numbers.Real) or not 0.0 <= noise < 1.0:
+            raise ValueError(f"label_noise={noise!r} must be at least 0 and below 1, 'auto' or None.")
+        if self.inference not in ("auto", "ep") or self.multi_class == "one_vs_rest":
+            raise ValueError(
+                "label_noise needs expectation propagation and classes that are learned together. Use "
+                "inference='auto' and multi_class='auto'."
+            )
 
     def _checked_labels(self, y: Any, n: int) -> tuple[Array, BoolArray]:
         if y is None:
@@ -252,16 +285,40 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             check_classification_targets(_plain(y[~missing]))
         return y, missing
 
-    def _labels(
-        self, X: Any, y: Array, missing: BoolArray, sample_weight: Any, offset: Array | None
-    ) -> Labels:
-        """The labelled rows among those of X."""
-        weight, missing = check_weights(sample_weight, missing)
-        labeled = np.flatnonzero(~missing)
-        refuse_repeats(None if weight is None else weight[labeled])
-        known = {"weight": None if weight is None else weight[labeled]}
-        own = None if offset is None else offset[labeled]
-        return Labels(labeled_rows(X, labeled), _plain(y[labeled]), known, labeled, offset=own)
+    def _labels(self, X: Any, y: Any, sample_weight: Any, complete: bool = False) -> Labels:
+        """The labelled rows among those of X; several votes on a point are several labels there."""
+        if is_votes(y):
+            rows, classes, votes = expanded_votes(y, len(X), complete)
+            given = check_weights(sample_weight, np.asarray(np.bincount(rows, minlength=len(X)) == 0))[0]
+            whole = votes if given is None else votes * given[rows]
+            kept = whole > 0
+            labeled, classes, own = rows[kept], classes[kept], whole[kept]
+            known = {"weight": None if np.all(own == 1.0) else own}
+        else:
+            y, missing = self._checked_labels(y, len(X))
+            weight, missing = check_weights(sample_weight, missing)
+            labeled = np.flatnonzero(~missing)
+            classes = _plain(y[labeled])
+            known = {"weight": None if weight is None else weight[labeled]}
+        refuse_repeats(known["weight"])
+        return Labels(labeled_rows(X, labeled), classes, known, labeled)
+
+    # -- label noise -------------------------------------------------------------------------------------
+
+    def _searches_noise(self) -> bool:
+        return isinstance(self.label_noise, str) and len(self.classes_) > 1
+
+    def _choose_noise(self, labels: Labels) -> None:
+        """The share of random labels with the largest evidence, each with its own hyperparameters."""
+        found = {}
+        for noise in _NOISES:
+            self.label_noise_ = noise
+            update_model(self, labels, self._targets(labels))
+            found[noise] = self.log_marginal_likelihood_value_
+        best = max(found, key=lambda noise: found[noise])
+        if best != self.label_noise_:
+            self.label_noise_ = best
+            update_model(self, labels, self._targets(labels))
 
     def _n_functions(self) -> int:
         """Latent functions: one for each class, or a single one for two."""
@@ -309,7 +366,10 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             kept = known
         else:
             kept = dict(zip(names, known, strict=True))
-        likelihood = Categorical(count) if self._couples(count) else Bernoulli()
+        noise = self.label_noise_
+        likelihood: AnyLikelihood = NoisyBernoulli(label_noise=noise) if noise else Bernoulli()
+        if self._couples(count):
+            likelihood = Categorical(count, noise)
         self._check_local_suits(likelihood)
         if isinstance(likelihood, Categorical):
             obs, values = Observations.of(codes, weight=weight, offset=labels.offset), kept.get(None)
@@ -336,7 +396,12 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
 
     def _calibrate(self, functions: Sequence[LearnedFunction]) -> None:
         """Sharpness by left-out labels: of a free model with one posterior, by expectation propagation."""
-        able = self.calibrate and self.inference in ("auto", "ep") and self.hyperparameters == "optimize"
+        able = (
+            self.calibrate
+            and not self.label_noise_
+            and self.inference in ("auto", "ep")
+            and self.hyperparameters == "optimize"
+        )
         whole = self.multi_class != "one_vs_rest" and self.amplitude is None and len(self.classes_) > 1
         self.sharpness_ = best_sharpness(functions) if able and whole else 1.0
 
@@ -473,12 +538,19 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         """Accuracy over the labelled rows; offset as in `predict_proba`."""
         check_is_fitted(self)
         X = self._validated(X, reset=False)
+        if is_votes(y):
+            raise ValueError("score needs one label for each row, not probabilities or votes.")
         y, missing = self._checked_labels(y, len(X))
         own = self._offset_of(offset, X)
         own = None if own is None else own[~missing]
         right = self._answer(X[~missing], self._most_probable, offset=own) == _plain(y[~missing])
         weight = check_row_values("sample_weight", sample_weight, len(X))
         return float(np.average(right, weights=None if weight is None else weight[~missing]))
+
+
+def _with_offset(labels: Labels, offset: Array | None) -> Labels:
+    """Labels with the offset of their rows, of that of all rows (n, k)."""
+    return labels if offset is None else replace_fields(labels, offset=offset[labels.row])
 
 
 def exactly_one(p: Array) -> Array:

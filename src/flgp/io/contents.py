@@ -36,6 +36,7 @@ _LEARNED_BY = {
     "hurdle negative binomial likelihood": ("zero_odds", "dispersion"),
     "asymmetric Laplace likelihood": ("scale",),
 }
+_OF_CLASSES = ("Bernoulli likelihood", "noisy Bernoulli likelihood", "categorical likelihood")
 # Scaled covariates of fitted rows: a few standard deviations, more for outliers.
 _LARGEST_COVARIATE = 1e8
 
@@ -282,7 +283,7 @@ class _Fit:
         if not self.sections["one target"] or "shift of log odds" not in self.sections:
             raise wrong("the file", "is not that of a classifier")
         if any(
-            part["likelihood"].concept not in ("Bernoulli likelihood", "categorical likelihood")
+            part["likelihood"].concept not in _OF_CLASSES
             or (coupled and part["likelihood"]["n_classes"] != size)
             for part in self._components()
         ):

@@ -138,6 +138,7 @@ LEARNED: dict[str, Rule] = {
     "transduction_": Predictions(),
     "chains_": one_or_several(A(("Markov chains",))),
     "intrinsic_dimension_": Real(1e-60, 1e60),
+    "label_noise_": Real(0.0, 0.999),
 }
 
 

@@ -49,6 +49,7 @@ PRIORS = (
 )
 ONE_FUNCTION = (
     "Bernoulli likelihood",
+    "noisy Bernoulli likelihood",
     "binomial likelihood",
     "gamma likelihood",
     "exponential likelihood",
@@ -161,7 +162,10 @@ SCHEMA: dict[str, Concept] = {
     # -- likelihoods, priors, kernels
     "Bernoulli likelihood": Concept({"link": Text(("logit", "probit"))}),
     "binomial likelihood": Concept(nothing),
-    "categorical likelihood": Concept({"n_classes": Whole(2, 10**6)}),
+    "noisy Bernoulli likelihood": Concept(
+        {"link": Text(("logit", "probit")), "label_noise": Real(0.0, 0.999)}
+    ),
+    "categorical likelihood": Concept({"n_classes": Whole(2, 10**6), "label_noise": Real(0.0, 0.999)}),
     "gamma likelihood": Concept({"shape": Maybe(Real(1e-60, 1e60))}),
     "exponential likelihood": Concept({"shape": Maybe(Real(1.0, 1.0))}),
     "Gaussian likelihood": Concept({"noise_variance": Maybe(Real(TINY, VARIANCE))}),

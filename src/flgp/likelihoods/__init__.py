@@ -14,6 +14,7 @@ from .gamma import Exponential, Gamma
 from .gaussian import Gaussian
 from .hurdle import HurdleNegativeBinomial, HurdlePoisson
 from .negative_binomial import NegativeBinomial
+from .noisy_bernoulli import NoisyBernoulli
 from .ordinal import Ordinal
 from .poisson import Poisson
 from .student_t import StudentT
@@ -34,6 +35,7 @@ __all__ = [
     "HurdlePoisson",
     "Likelihood",
     "NegativeBinomial",
+    "NoisyBernoulli",
     "Observations",
     "Ordinal",
     "ParameterDerivatives",

@@ -159,4 +159,6 @@ def representative(target: Target) -> tuple[Target, IntArray]:
     obs = target.obs.take(rows)
     offset = obs.offset[:, kept] if obs.offset.ndim == 2 else obs.offset
     obs = replace(obs, y=own.astype(float), offset=offset)
-    return replace(target, rows=target.rows[rows], obs=obs, likelihood=Categorical(len(kept))), rows
+    return replace(
+        target, rows=target.rows[rows], obs=obs, likelihood=replace(likelihood, n_classes=len(kept))
+    ), rows
