@@ -10,7 +10,7 @@ from dataclasses import replace as replace_fields
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import log_softmax, softmax
+from scipy.special import expit, log_softmax, ndtri, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
@@ -20,8 +20,6 @@ from .._typing import Array, BoolArray, RowLike
 from ..likelihoods import AnyLikelihood, Bernoulli, Categorical, NoisyBernoulli, Observations
 from ..process.draws_field import DrawsField
 from ..process.evidence import KnownValues, Target
-from ..process.learning import LearnedFunction
-from ..process.sharpness import best_sharpness
 from ..rows.blocks import take_rows
 from ..rows.labels import is_missing_label
 from ..rows.sources import is_distributed, is_streamed, local_labels
@@ -44,8 +42,12 @@ MEANS = ("auto", "constant", "zero")
 _FEWEST, _FEWEST_PER_CLASS = 5, 3
 # Fitted rows over which shares of classes are averaged.
 _SHARE_ROWS = 20_000
+# Log odds of an offset that say: certain.
+_LARGEST_LOGIT = 30.0
 # Shares of random labels that label_noise="auto" compares, and with which the geometry is chosen.
 _NOISES, _FIRST_NOISE = (0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.0), 0.2
+# Probabilities of the fitted rows that a model keeps, 80 MB.
+_KEPT_NUMBERS = 10_000_000
 
 
 @documented
@@ -99,8 +101,13 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
     classes_ : array of shape (C,)
     label_noise_ : float
         The share of random labels, 0 if none are assumed.
+    transduction_proba_ : array of shape (n, C)
+        Class probabilities of the fitted rows, where there are more than two classes that are coupled.
     sharpness_ : float
-        What the posterior mean of f is multiplied by; 1 where nothing is calibrated.
+        What the probit's posterior mean of f was multiplied by; 1 where nothing is calibrated.
+    class_model_shares_ : dict
+        How much "probit", "least squares" and "linear least squares" count in the probabilities: those that
+        predict left-out labels best.
     residual_kernel_, residual_length_scale_, residual_variance_
         As in `FLGPRegressor`, one entry for each latent function.
 
@@ -168,7 +175,14 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             if self._searches_noise():
                 self._choose_noise(labels)
             self._shift_ = self._class_shift(shares, rows, labels, own)
-            transduce(self, geometry, rows, self._most_probable, own)
+            # Coupled classes are compared by their probabilities, which are therefore known.
+            known = self._process_.coupled is not None and rows.shape[0] * len(self.classes_) <= _KEPT_NUMBERS
+            point = self._probabilities if known else self._most_probable
+            found = transduce(self, geometry, rows, point, own)
+            if found is not None and known:
+                self.transduction_proba_, found = found, self.classes_[found.argmax(axis=1)]
+            if found is not None:
+                self.transduction_ = found
         return self
 
     def update(
@@ -325,11 +339,13 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         return len(self.classes_) if len(self.classes_) > 2 else 1
 
     def _as_latent(self, offset: Array | None) -> Array | None:
-        """Log probabilities of several classes as latents of the multinomial probit."""
+        """Log odds, or log probabilities of several classes, as latents of the probit."""
         count = len(self.classes_)
-        if offset is None or count <= 2:
+        if offset is None or count < 2 or (count == 2 and not self._exclusive(2)):
             return offset
-        if not self._couples(count):
+        if count == 2:
+            return np.asarray(ndtri(expit(np.clip(offset, -_LARGEST_LOGIT, _LARGEST_LOGIT))))
+        if not self._exclusive(count):
             raise ValueError(
                 "offset with more than two classes needs the coupled model. Use multi_class='auto' and "
                 "inference='auto'."
@@ -343,12 +359,14 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
     def _function_names(self) -> list[Hashable]:
         """What each target is about: a class, or None for all of them together."""
         count = len(self.classes_)
-        if count == 1 or self._couples(count):
+        if count == 1 or (count > 2 and self._exclusive(count)):
             return [None]
         return (self.classes_ if count > 2 else self.classes_[1:]).tolist()
 
-    def _couples(self, n_classes: int) -> bool:
-        return n_classes > 2 and self.multi_class != "one_vs_rest" and self.inference in ("auto", "ep")
+    def _exclusive(self, n_classes: int) -> bool:
+        """Whether the classes are learned together; two of them with a given amplitude are the paper's."""
+        free = n_classes > 2 or (n_classes == 2 and self.amplitude is None)
+        return free and self.multi_class != "one_vs_rest" and self.inference in ("auto", "ep")
 
     def _targets(
         self, labels: Labels, known: Mapping[Hashable, KnownValues] | Sequence[KnownValues] | None = None
@@ -366,16 +384,22 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             kept = known
         else:
             kept = dict(zip(names, known, strict=True))
-        noise = self.label_noise_
-        likelihood: AnyLikelihood = NoisyBernoulli(label_noise=noise) if noise else Bernoulli()
-        if self._couples(count):
-            likelihood = Categorical(count, noise)
+        likelihood: AnyLikelihood = Bernoulli()
+        if self.label_noise_ and count > 1 and not self._exclusive(count):
+            raise ValueError("label_noise needs an amplitude that is learned. Use amplitude=None.")
+        if self._exclusive(count):
+            likelihood = self._together(count)
+            self._check_local_suits(likelihood)
+            offset = labels.offset
+            if offset is not None and count == 2:
+                offset = offset[:, 0]
+            obs = Observations.of(codes.astype(float), weight=weight, offset=offset)
+            values = kept.get(names[0])
+            # There may have been fewer classes before.
+            same = values if values is not None and isinstance(values.likelihood, type(likelihood)) else None
+            constant = self._constant(likelihood, obs)
+            return [Target(positions, obs, likelihood, constant, same, True, self._calibrates())]
         self._check_local_suits(likelihood)
-        if isinstance(likelihood, Categorical):
-            obs, values = Observations.of(codes, weight=weight, offset=labels.offset), kept.get(None)
-            # There may have been a single class before.
-            same = values if values is not None and isinstance(values.likelihood, Categorical) else None
-            return [Target(positions, obs, likelihood, self._constant(likelihood, obs), same)]
         wanted = range(count) if count > 2 else [count - 1]
         targets = []
         for k, name in zip(wanted, names, strict=True):
@@ -388,22 +412,38 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
     def _constant(self, likelihood: AnyLikelihood, obs: Observations) -> Constant:
         """The constant of a latent function: a regression on covariates or groups has one."""
         covariates = self._roles_.linear is not None or self.groups is not None
-        coupled = isinstance(likelihood, Categorical)
-        if self.mean == "zero" or (self.mean == "auto" and not covariates and not coupled):
+        together = self._exclusive(len(self.classes_))
+        if self.mean == "zero" or (self.mean == "auto" and not covariates and not together):
             return Constant()
         mean = 0.0 if isinstance(likelihood, Categorical) else likelihood.constant_beside_offset(obs)
         return Constant(mean, likelihood.latent_scale(obs) ** 2)
 
-    def _calibrate(self, functions: Sequence[LearnedFunction]) -> None:
-        """Sharpness by left-out labels: of a free model with one posterior, by expectation propagation."""
-        able = (
-            self.calibrate
-            and not self.label_noise_
-            and self.inference in ("auto", "ep")
-            and self.hyperparameters == "optimize"
-        )
-        whole = self.multi_class != "one_vs_rest" and self.amplitude is None and len(self.classes_) > 1
-        self.sharpness_ = best_sharpness(functions) if able and whole else 1.0
+    def _together(self, n_classes: int) -> AnyLikelihood:
+        """The likelihood of classes that are learned together, with noise among their labels if asked for."""
+        if n_classes > 2:
+            return Categorical(n_classes, self.label_noise_)
+        return NoisyBernoulli("probit", self.label_noise_) if self.label_noise_ else Bernoulli("probit")
+
+    def _calibrates(self) -> bool:
+        """Whether left-out labels say how sure to be: those of a free model with one posterior.
+
+        Beside another model, or where labels may be wrong, they do not.
+        """
+        plain = not (self._with_offset_ or self.label_noise_)
+        free = self.hyperparameters == "optimize" and self.amplitude is None
+        return bool(self.calibrate) and plain and free
+
+    @property
+    def sharpness_(self) -> float:
+        """What the probit's posterior mean of f was multiplied by; 1 where nothing is calibrated."""
+        check_is_fitted(self)
+        return self._process_.calibration.sharpness
+
+    @property
+    def class_model_shares_(self) -> dict[str, float]:
+        """How much "probit", "least squares" and "linear least squares" count in the probabilities."""
+        check_is_fitted(self)
+        return dict(self._process_.calibration.shares)
 
     # -- predictions -------------------------------------------------------------------------------------
 
@@ -422,7 +462,9 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         """
         check_is_fitted(self)
         X = self._validated(X, reset=False)
-        return self._answer(X, self._probabilities, offset=self._offset_of(offset, X))
+        own = self._offset_of(offset, X)
+        known = None if self._with_offset_ else self._remembered(X, "transduction_proba_")
+        return self._answer(X, self._probabilities, offset=own) if known is None else known
 
     def _probabilities(self, views: Sequence[View]) -> Array:
         p = self._unshifted(views)
@@ -431,12 +473,12 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         return shifted(np.log(np.maximum(p, np.finfo(float).tiny)), self._shift_)
 
     def _unshifted(self, views: Sequence[View]) -> Array:
-        process, count, sharpness = self._process_, len(self.classes_), self.sharpness_
+        process, count = self._process_, len(self.classes_)
         if count == 1:
             return np.ones((len(views[0]), 1))
         if process.coupled is not None:
-            return process.class_probabilities(views, sharpness)
-        columns = [f.predictive_mean(own, sharpness=sharpness) for f, own in process.each(views)]
+            return process.class_probabilities(views)
+        columns = [function.predictive_mean(own) for function, own in process.each(views)]
         if count == 2:
             return np.stack([1.0 - columns[0], columns[0]], axis=1)
         return exactly_one(np.stack(columns, axis=1))
@@ -470,13 +512,14 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         """
         check_is_fitted(self)
         X = self._validated(X, reset=False)
-        return self._answer(X, self._most_probable, offset=self._offset_of(offset, X))
+        own = self._offset_of(offset, X)
+        known = None if self._with_offset_ else self._remembered(X, "transduction_")
+        return self._answer(X, self._most_probable, offset=own) if known is None else known
 
     def _most_probable(self, views: Sequence[View]) -> Array:
         function = self._process_.functions[0]
         gaussian = len(function.components) == 1 and not isinstance(function.components[0].field, DrawsField)
-        plain = self._shift_ is None and (views[0].offset is None or self.sharpness_ == 1.0)
-        if len(self.classes_) <= 2 and gaussian and plain:
+        if len(self.classes_) <= 2 and gaussian and self._shift_ is None:
             # The link is symmetric: p > 1/2 where the latent mean is positive, and no variance is needed.
             positive = function.latent_mean([view.of_function(0) for view in views]) > 0
             return self.classes_[positive.astype(int) * (len(self.classes_) - 1)]
@@ -506,8 +549,6 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         own = self._offset_of(offset, self._validated(X, reset=False))
         f = self.sample_f(X, n_samples, random_state, prior)
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31) + 1)
-        if not prior and self.sharpness_ != 1.0:
-            f = f + (self.sharpness_ - 1.0) * self._latent_mean(X)[..., None]
         if own is not None:
             f = f + (own[:, 0] if f.ndim == 2 else own)[..., None]
         uniform = rng.random((f.shape[0], n_samples))
@@ -525,14 +566,6 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         if self._shift_ is not None:
             p = np.exp(log_softmax(np.log(np.maximum(p, 1e-300)) + self._shift_[:, None], axis=1))
         return self.classes_[(uniform[:, None, :] > np.cumsum(p, axis=1)[:, :-1]).sum(axis=1)]
-
-    def _latent_mean(self, X: Any) -> Array:
-        """E f, (n,) or (n, C)."""
-        functions = self._process_.functions
-        return self._answer(
-            self._validated(X, reset=False),
-            lambda views: self._columns([function.latent_mean(views) for function in functions]),
-        )
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
         """Accuracy over the labelled rows; offset as in `predict_proba`."""
