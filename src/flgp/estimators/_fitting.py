@@ -161,7 +161,11 @@ def update_model(model: LatentModel, labels: Labels, targets: Sequence[Target]) 
 
 
 def transduce(
-    model: LatentModel, geometry: FittedGeometry, rows: RowLike, point: Callable[[Sequence[View]], Array]
+    model: LatentModel,
+    geometry: FittedGeometry,
+    rows: RowLike,
+    point: Callable[[Sequence[View]], Array],
+    offset: Array | None = None,
 ) -> Array | None:
     """Predictions of the fitted rows, from their places if these are still at hand.
 
@@ -171,6 +175,8 @@ def transduce(
         return None
     process, locator = model._process_, _Locator(model)
     model._fitted_rows_ = FittedRows.of(rows, geometry)
+    if offset is not None:
+        return model._answer(rows, point, offset=offset)
     with stage(f"transduction for {rows.shape[0]:,} points"):
         blocks = geometry.fitted_places()
         if blocks is None:

@@ -68,6 +68,11 @@ def class_columns(target: Target) -> Array:
         labels = np.eye(likelihood.n_classes)[obs.y.astype(int)]
     else:
         labels = obs.y[:, None]
+    if np.any(obs.offset):  # what another model leaves over
+        if isinstance(likelihood, Categorical):
+            labels = labels - likelihood.conditional(obs.offset)
+        else:
+            labels = labels - likelihood.conditional_mean(obs.offset)[:, None]
     return labels - np.average(labels, axis=0, weights=obs.weight)
 
 

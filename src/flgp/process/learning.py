@@ -13,7 +13,7 @@ from ..inference.coupled import CoupledEP
 from ..inference.expectation_propagation import ExpectationPropagation
 from ..inference.gaussian import GaussianInference
 from ..inference.laplace import LaplaceInference
-from ..likelihoods import Bernoulli, Categorical, Gaussian
+from ..likelihoods import Bernoulli, Categorical, Gaussian, Ordinal
 from ..terms import Inputs, Terms
 from .evidence import Evidence, HyperSpace, Inference, Target
 from .linked import learn_linked
@@ -209,14 +209,15 @@ def evidence_of(target: Target, features: Array, terms: Terms, settings: Setting
 
 
 def make_inference(name: str, features: Array, target: Target) -> Inference:
-    """The approximation by name; "auto": exact for Gaussian, EP for Bernoulli, Laplace for the rest."""
+    """The approximation by name; "auto": exact for Gaussian, Laplace where it is good, otherwise EP."""
     likelihood = target.likelihood
     if isinstance(likelihood, Categorical):
         return CoupledEP(features, target.obs, likelihood.n_classes)
-    offset = target.constant.mean
+    offset = target.prior_mean
     if isinstance(likelihood, Gaussian):
         return GaussianInference(features, target.obs, offset)
     if name == "auto":
-        name = "ep" if isinstance(likelihood, Bernoulli) else "laplace"
+        few = isinstance(likelihood, Bernoulli | Ordinal)  # labels of few values, which say little about f
+        name = "ep" if few or not likelihood.smooth else "laplace"
     kind = ExpectationPropagation if name == "ep" else LaplaceInference
     return kind(features, target.obs, offset)
