@@ -16,6 +16,7 @@ project_copyright = "2026, the flgp developers"
 version = release = flgp.__version__
 
 extensions = [
+    "executed",
     "mathml",
     "myst_parser",
     "sphinx.ext.autodoc",
@@ -24,6 +25,8 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "**/GALLERY_HEADER.rst", "sg_execution_times.rst", "**/sg_execution_times.rst"]
+
+executed_pages = ["quickstart", "active_learning", "uncertainty", "calibration"]
 
 # Every reference must lead somewhere. Nothing is fetched: the build works offline.
 nitpicky = True

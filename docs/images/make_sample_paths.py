@@ -44,9 +44,7 @@ def cases() -> dict[str, Case]:
     return {
         "circle": Case(Circle(360.0), DEGREES[:, None], 1, 401, 3e3, 300.0, near, {}),
         "cycle of 1,440 nodes": Case(Graph(cycle), np.arange(float(N))[:, None], 1, 401, 3e4, 1e4, near, {}),
-        "sphere": Case(
-            Sphere(), np.column_stack([0 * DEGREES, DEGREES - 180]), 2, 3600, 300.0, 0.2, far, {}
-        ),
+        "sphere": Case(Sphere(), np.column_stack([0 * DEGREES, DEGREES - 180]), 2, 3600, 300.0, 0.2, far, {}),
         "point cloud on a ring": Case(None, ring, 1, 201, 3e4, 1e4, near, cloud),
     }
 

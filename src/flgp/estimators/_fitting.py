@@ -26,7 +26,7 @@ from ..process.learning import LearnedFunction, LearnedModel, Settings, learn, l
 from ..process.local_search import LocalOptions, keep_local, learn_local, learn_shared_local
 from ..process.posterior import make_process
 from ..process.relevance import CLASSES, NUMBERS, learn_relevance, working_labels
-from ..rows.blocks import map_rows, row_blocks, take_rows
+from ..rows.blocks import map_blocks, map_rows, row_blocks, take_rows
 from ..rows.columns import select
 from ..rows.sources import is_distributed, is_streamed
 from ..terms import AMPLITUDE, TIME, Groups, Inputs, Linear, Manifold, Terms
@@ -34,6 +34,7 @@ from ..terms.base import View
 from ..terms.local.features import LocalFeatures
 from ..terms.local.term import LENGTH_SCALE, VARIANCE
 from ._model import FEWEST_NUMBERS, _Locator, local_coordinates, locate
+from .fitted_rows import FittedRows
 from .labels import Labels
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ BY_FEATURES, BY_NEIGHBORS = "features", "neighbors"
 # ν of the Matérn kernels that kernel="auto" compares with the heat kernel.
 _ROUGHER = (1.0, 2.5)
 # Learned attributes that a new posterior does not always set, or that it leaves out of date.
-_DATED = ("transduction_", "chains_", "hyperparameter_posterior_", "_evidence_")
+_DATED = ("transduction_", "transduction_proba_", "chains_", "hyperparameter_posterior_", "_evidence_")
 
 
 def fit_model(model: LatentModel, rows: RowLike, labels: Labels, targets: Sequence[Target]) -> FittedGeometry:
@@ -161,22 +162,23 @@ def update_model(model: LatentModel, labels: Labels, targets: Sequence[Target]) 
 
 def transduce(
     model: LatentModel, geometry: FittedGeometry, rows: RowLike, point: Callable[[Sequence[View]], Array]
-) -> None:
-    """Predictions of the fitted rows, from their places if these are still at hand."""
+) -> Array | None:
+    """Predictions of the fitted rows, from their places if these are still at hand.
+
+    None if the rows would have to be read again. Places of not too many rows stay with the model.
+    """
     if is_distributed(rows) or (is_streamed(rows) and geometry.fitted_places() is None):
-        return
+        return None
     process, locator = model._process_, _Locator(model)
+    model._fitted_rows_ = FittedRows.of(rows, geometry)
     with stage(f"transduction for {rows.shape[0]:,} points"):
         blocks = geometry.fitted_places()
         if blocks is None:
-            model.transduction_ = map_rows(rows, lambda X: point(process.at(locator.inputs(X))))
-        elif model._needs_columns():
-            pairs = row_blocks(rows).paired_with(blocks)
-            parts = pairs.map(lambda pair: [point(process.at(locator.inputs_at(pair)))])
-            model.transduction_ = np.concatenate(parts.reduce(lambda part: part))
-        else:
-            parts = blocks.map(lambda places: [point(process.at(Inputs(None, places)))])
-            model.transduction_ = np.concatenate(parts.reduce(lambda part: part))
+            return map_rows(rows, lambda X: point(process.at(locator.inputs(X))))
+        if not model._needs_columns():
+            return map_blocks(blocks, rows.shape[0], lambda places: point(process.at(Inputs(None, places))))
+        pairs = row_blocks(rows).paired_with(blocks)
+        return map_blocks(pairs, rows.shape[0], lambda pair: point(process.at(locator.inputs_at(pair))))
 
 
 def relearned(model: LatentModel) -> list[LearnedFunction]:
@@ -217,14 +219,16 @@ def _finish(
     model.__dict__.pop("coregionalization_", None)
     if learned.correlation is not None:
         model.coregionalization_ = learned.correlation
-    model._calibrate(functions)
     manifold = next((part for part in learned.terms.parts if isinstance(part, Manifold)), None)
     if manifold is not None:
         model.kernel_ = manifold.kernel
     if runs:
         model.chains_ = runs[0] if len(runs) == 1 else runs
     best = [function.best for function in functions]
-    model._known_ = [KnownValues(f.best.values, f.best.likelihood, f.evidence.local) for f in functions]
+    model._known_ = [
+        KnownValues(f.best.values, f.best.likelihood, f.evidence.local, learned.least_squares)
+        for f in functions
+    ]
     model.bandwidth_trace_ = learned.bandwidth_trace
     model.diffusion_time_ = scalar_or_array([point.values.get(TIME, np.nan) for point in best])
     model.amplitude_ = scalar_or_array([point.values.get(AMPLITUDE, 0.0) for point in best])

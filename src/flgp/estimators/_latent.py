@@ -100,9 +100,6 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
         """Whether latent functions share their hyperparameters, and the rank of what links them."""
         return False, 0
 
-    def _calibrate(self, functions: Sequence[LearnedFunction]) -> None:
-        """Learn how sure predictions should be, where there is something to learn."""
-
     def _needs_columns(self) -> bool:
         """Whether predictions need more of a row than its place on the geometry."""
         return self._process_.has_local or self._linear_ is not None or bool(self._roles_.groups)
@@ -243,14 +240,15 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
         Parameters
         ----------
         X : array-like of shape (m, p)
-            In memory. Of more than 10,000 rows "variance" considers a random sample.
+            In memory. Of more than 10,000 rows "coverage" and "variance" consider a random sample.
         n : int
             How many.
-        strategy : {"auto", "uncertainty", "diverse", "variance", "random"}
-            "uncertainty": rows with the smallest margin between two classes, or the largest variance of f.
-            "diverse": one from each of n clusters of the most uncertain rows. "variance": rows whose labels
-            lower the variance of f, or of the probabilities, at all points most (V-optimality), each given
-            those before it. "auto": "uncertainty" for classes, "variance" for numbers.
+        strategy : {"auto", "coverage", "uncertainty", "diverse", "variance", "random"}
+            "coverage": rows that stand for many points in doubt, on the graph alone: the best with few
+            labels. "uncertainty": rows with the smallest margin between two classes, or the largest variance
+            of f. "diverse": one from each of n clusters of the most uncertain rows. "variance": rows whose
+            labels lower the variance of f, or of the probabilities, at all points most (V-optimality), each
+            given those before it. "auto": "coverage" for classes, "variance" for numbers.
         random_state : int, RandomState or None
 
         Returns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -16,6 +16,7 @@ from .._typing import Array
 from ..likelihoods import Gaussian, Likelihood, Observations, get_likelihood
 from ..process.evidence import KnownValues, Target
 from ..process.mixture import in_any_order
+from ..process.parts import PredictedParts
 from ..terms import Constant
 from ..terms.base import View
 from ._docs import documented
@@ -157,7 +158,9 @@ class FLGPRegressor(RegressorMixin, LatentModel):
             rows = self._with_unlabeled(X, X_unlabeled)
             geometry = fit_model(self, rows, labels, self._targets(labels))
             self._keep_likelihood()
-            transduce(self, geometry, rows, self._predictive_mean)
+            found = transduce(self, geometry, rows, self._predictive_mean)
+            if found is not None:
+                self.transduction_ = found
         return self
 
     def update(
@@ -305,6 +308,66 @@ class FLGPRegressor(RegressorMixin, LatentModel):
             self.noise_variance_ = scalar_or_array([part.noise_variance for part in fitted])
 
     # -- predictions -------------------------------------------------------------------------------------
+
+    @overload
+    def predict(
+        self,
+        X: Any,
+        return_std: Literal[False] = False,
+        return_cov: Literal[False] = False,
+        return_parts: Literal[False] = False,
+        *,
+        exposure: Any = None,
+        trials: Any = None,
+    ) -> Array: ...
+
+    @overload
+    def predict(
+        self,
+        X: Any,
+        return_std: Literal[True],
+        return_cov: Literal[False] = False,
+        return_parts: Literal[False] = False,
+        *,
+        exposure: Any = None,
+        trials: Any = None,
+    ) -> tuple[Array, Array]: ...
+
+    @overload
+    def predict(
+        self,
+        X: Any,
+        return_std: Literal[False] = False,
+        *,
+        return_cov: Literal[True],
+        return_parts: Literal[False] = False,
+        exposure: Any = None,
+        trials: Any = None,
+    ) -> tuple[Array, Array]: ...
+
+    @overload
+    def predict(
+        self,
+        X: Any,
+        return_std: Literal[False] = False,
+        return_cov: Literal[False] = False,
+        *,
+        return_parts: Literal[True],
+        exposure: Any = None,
+        trials: Any = None,
+    ) -> tuple[Array, PredictedParts]: ...
+
+    @overload
+    def predict(
+        self,
+        X: Any,
+        return_std: bool,
+        return_cov: bool = False,
+        return_parts: bool = False,
+        *,
+        exposure: Any = None,
+        trials: Any = None,
+    ) -> Any: ...
 
     def predict(
         self,

@@ -168,6 +168,36 @@ def weight_field(check: Check, record: Record, where: str) -> None:
         check.later(where, words, _is_cross, part["factor"], part["cross"], record["constant_factor"])
 
 
+def shared_prior(check: Check, record: Record, where: str) -> None:
+    """As many gaps as terms, and labelled rows with the features of all of them."""
+    if len(record["gap_variances"]) != len(record["features"]):
+        raise wrong(where, "has another number of gaps than of terms")
+    count = sum(ref.shape[1] for ref in record["features"]) + (record["constant"] != 0.0)
+    if record["rows"] is not None and record.dims["M"] != count:
+        raise wrong(where, "has labelled rows with other features than its terms")
+    record.dims["K"] = count if record["rows"] is None else record.dims["m"]
+
+
+def class_field(check: Check, record: Record, where: str) -> None:
+    """A mean at every node, and a factor for what it acts on."""
+    prior = record["prior"]
+    bind(record.dims, "K", prior.dims["K"], where)
+    if [ref.shape[0] for ref in record["means_at_nodes"]] != [ref.shape[0] for ref in prior["features"]]:
+        raise wrong(where, "has means at other nodes than its prior")
+    check.later(where, "has a factor that is not triangular", _is_upper, record["factor"])
+
+
+def _is_upper(factor: np.ndarray) -> bool:
+    return not np.tril(factor, -1).any()
+
+
+def compact_field(check: Check, record: Record, where: str) -> None:
+    """A triangle for all weights and the constant."""
+    size = record.dims["M"] + 1
+    if record.dims["T"] != size * (size + 1) // 2:
+        raise wrong(where, "has a triangle of another size than its weights")
+
+
 def local_field(check: Check, record: Record, where: str) -> None:
     """Both parts have the same weights."""
     bind({"K": record["features"].dims["K"]}, "K", record["posterior"].dims["K"], where)
@@ -299,8 +329,16 @@ def _component_fits(terms: Sequence[Record], part: Record, where: str) -> None:
     local = field.concept == "posterior of f with a local term"
     if local != (part["local"] is not None):
         raise wrong(where, "has a local term in one place but not in the other")
+    if field.concept == "posterior of the weights":
+        if field.dims["M"] != part.dims["M"]:
+            raise wrong(where, "has another number of weights than its terms have features")
+        return
     if field.concept == "draws of f":
         found = [ref.shape[0] for ref in field["at_nodes"]]
+    elif field.concept == "posterior of a coupled function":
+        found = [ref.shape[0] for ref in field["means_at_nodes"]]
+        if [ref.shape[1] for ref in field["prior"]["features"]] != [features for _, features in sizes]:
+            raise wrong(where, "has a prior with other features than its terms")
     else:
         found = [values.dims["s"] for values in (field["features"] if local else field)["parts"]]
     _nodes_fit(terms, found, where)

@@ -88,7 +88,13 @@ BASES = (
     "products of eigenfunctions",
 )
 TERMS = ("manifold term", "linear term", "groups term", "local term by features")
-FIELDS = ("Gaussian posterior of f", "posterior of f with a local term", "draws of f")
+FIELDS = (
+    "Gaussian posterior of f",
+    "posterior of a coupled function",
+    "posterior of the weights",
+    "posterior of f with a local term",
+    "draws of f",
+)
 LOCAL_KERNELS = ("squared_exponential", "matern12", "matern32", "matern52", "rational_quadratic")
 
 positive = Real(1e-60, 1e60)  # parameters: fits accept 1e-50 to 1e50
@@ -361,6 +367,27 @@ SCHEMA: dict[str, Concept] = {
         },
         fits.weight_field,
     ),
+    "prior of coupled functions at nodes": Concept(
+        {
+            "features": Several(Numbers(("s", "k"), -LEVEL, LEVEL), 0, 1000),
+            "constant": Real(0.0, LEVEL),
+            "gap_variances": Several(variance, 0, 1000),
+            "rows": Maybe(levels("m", "M")),
+        },
+        fits.shared_prior,
+    ),
+    "posterior of a coupled function": Concept(
+        {
+            "prior": A(("prior of coupled functions at nodes",), common=True),
+            "means_at_nodes": Several(Numbers(("s",), -LEVEL, LEVEL), 0, 1000),
+            "constant": level,
+            "factor": levels("K", "K"),
+        },
+        fits.class_field,
+    ),
+    "posterior of the weights": Concept(
+        {"mean": levels("M"), "triangle": levels("T"), "constant": level}, fits.compact_field
+    ),
     "posterior of a local term": Concept(
         {
             "points": points("m", "q"),
@@ -422,6 +449,7 @@ SCHEMA: dict[str, Concept] = {
             "layers": Several(A(("terms",)), 1, 10_000),
             "functions": Several(A(("latent function",)), 1, 10**5),
             "coupled": Maybe(A(("categorical likelihood",))),
+            "calibration": A(("calibration of classes",)),
             "correlation": Maybe(Numbers(("C", "C"), -1.0 - 1e-9, 1.0 + 1e-9)),
         },
         fits.process,
@@ -431,7 +459,11 @@ SCHEMA: dict[str, Concept] = {
             "values": Named(Real(0.0, VARIANCE)),
             "likelihood": A(LIKELIHOODS),
             "local": Maybe(A(("local term",))),
+            "least_squares": Named(Named(Real(0.0, VARIANCE))),
         }
+    ),
+    "calibration of classes": Concept(
+        {"sharpness": Real(0.1, 100.0), "shares": Named(Real(0.0, 1.0 + 1e-9))}
     ),
     "posterior of hyperparameters": Concept(
         {
