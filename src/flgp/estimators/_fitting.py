@@ -222,9 +222,6 @@ def _finish(
         seed = int(check_random_state(model.random_state).randint(2**31)) if chains is not None else 0
         with stage("posterior"):
             model._process_, runs = make_process(learned, integrated, chains, seed)
-    model.__dict__.pop("coregionalization_", None)
-    if learned.correlation is not None:
-        model.coregionalization_ = learned.correlation
     manifold = next((part for part in learned.terms.parts if isinstance(part, Manifold)), None)
     if manifold is not None:
         model.kernel_ = manifold.kernel

@@ -326,6 +326,9 @@ class FLGPRegressor(RegressorMixin, LatentModel):
     def _keep_likelihood(self) -> None:
         fitted = [known.likelihood for known in self._known_]
         self.likelihood_ = fitted[0] if len(fitted) == 1 else fitted
+        self.__dict__.pop("coregionalization_", None)
+        if self._process_.correlation is not None:
+            self.coregionalization_ = self._process_.correlation
         if all(hasattr(part, "noise_variance") for part in fitted):
             self.noise_variance_ = scalar_or_array([part.noise_variance for part in fitted])
 
