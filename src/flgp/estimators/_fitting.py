@@ -216,14 +216,16 @@ def _finish(
         seed = int(check_random_state(model.random_state).randint(2**31)) if chains is not None else 0
         with stage("posterior"):
             model._process_, runs = make_process(learned, integrated, chains, seed)
-    model._calibrate(functions)
     manifold = next((part for part in learned.terms.parts if isinstance(part, Manifold)), None)
     if manifold is not None:
         model.kernel_ = manifold.kernel
     if runs:
         model.chains_ = runs[0] if len(runs) == 1 else runs
     best = [function.best for function in functions]
-    model._known_ = [KnownValues(f.best.values, f.best.likelihood, f.evidence.local) for f in functions]
+    model._known_ = [
+        KnownValues(f.best.values, f.best.likelihood, f.evidence.local, learned.least_squares)
+        for f in functions
+    ]
     model.bandwidth_trace_ = learned.bandwidth_trace
     model.diffusion_time_ = scalar_or_array([point.values.get(TIME, np.nan) for point in best])
     model.amplitude_ = scalar_or_array([point.values.get(AMPLITUDE, 0.0) for point in best])

@@ -95,9 +95,6 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
                 f"inference={self.inference!r}. Use inference='auto' or 'laplace', or residual=None."
             )
 
-    def _calibrate(self, functions: Sequence[LearnedFunction]) -> None:
-        """Learn how sure predictions should be, where there is something to learn."""
-
     def _needs_columns(self) -> bool:
         """Whether predictions need more of a row than its place on the geometry."""
         return self._process_.has_local or self._linear_ is not None or bool(self._roles_.groups)

@@ -134,7 +134,6 @@ LEARNED: dict[str, Rule] = {
     "term_shares_": Named(Real(0.0, 1.0 + 1e-6)),
     "feature_relevance_": Numbers(("p",), 0.0, 1.0 + 1e-6),
     "kernel_": A(KERNELS),
-    "sharpness_": Real(0.1, 100.0),
     "transduction_": Predictions(),
     "transduction_proba_": Numbers(("n", "C"), 0.0, 1.0 + 1e-9),
     "chains_": one_or_several(A(("Markov chains",))),

@@ -432,6 +432,7 @@ SCHEMA: dict[str, Concept] = {
             "layers": Several(A(("terms",)), 1, 10_000),
             "functions": Several(A(("latent function",)), 1, 10**5),
             "coupled": Maybe(A(("categorical likelihood",))),
+            "calibration": A(("calibration of classes",)),
         },
         fits.process,
     ),
@@ -440,7 +441,11 @@ SCHEMA: dict[str, Concept] = {
             "values": Named(Real(0.0, VARIANCE)),
             "likelihood": A(LIKELIHOODS),
             "local": Maybe(A(("local term",))),
+            "least_squares": Named(Named(Real(0.0, VARIANCE))),
         }
+    ),
+    "calibration of classes": Concept(
+        {"sharpness": Real(0.1, 100.0), "shares": Named(Real(0.0, 1.0 + 1e-9))}
     ),
     "posterior of hyperparameters": Concept(
         {

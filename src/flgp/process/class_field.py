@@ -163,13 +163,19 @@ class ClassField:
 
 
 def class_fields(
-    terms: Terms, posteriors: Sequence[WeightPosterior | DualPosterior], d: Array, constant: Constant
+    terms: Terms,
+    posteriors: Sequence[WeightPosterior | DualPosterior],
+    d: Array,
+    constants: Sequence[Constant],
 ) -> list[ClassField]:
-    """Fields of coupled functions, from the posteriors of their weights with prior variances d (M,)."""
+    """Fields of coupled functions, from the posteriors of their weights with prior variances d (M,).
+
+    The constants differ in their means alone.
+    """
     rows = posteriors[0].rows if isinstance(posteriors[0], DualPosterior) else None
-    prior, spans = SharedPrior.of(terms, d, constant, rows), terms.spans()
+    prior, spans = SharedPrior.of(terms, d, constants[0], rows), terms.spans()
     result = []
-    for posterior in posteriors:
+    for posterior, constant in zip(posteriors, constants, strict=True):
         if isinstance(posterior, DualPosterior):
             factor = posterior.inner.T
         else:  # a feature whose variance is 0 counts for nothing, whatever its weight does
@@ -193,6 +199,9 @@ def class_moments(fields: Sequence[ClassField], view: View) -> tuple[Array, Arra
         before = np.einsum("bk,bk->b", psi, psi)
         for c, field in enumerate(fields):
             mean[rows, c] = field.means(part)
+            if c and np.array_equal(field.factor, fields[c - 1].factor):  # as in least squares
+                variance[rows, c] = variance[rows, c - 1]
+                continue
             spread = triangular_product(seen, field.factor)
             square = np.einsum("bk,bk->b", spread, spread)
             variance[rows, c] = square if prior.rows is None else np.maximum(before - square, 0.0)

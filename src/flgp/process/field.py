@@ -8,7 +8,7 @@ import numpy as np
 
 from .._stored import stored
 from .._typing import Array
-from ..inference.posterior import WeightPosterior
+from ..inference.posterior import DualPosterior, WeightPosterior
 from ..terms import Constant, Terms
 from ..terms.base import View
 
@@ -41,7 +41,9 @@ class WeightField:
     constant_factor: Array  # (K,) row of the joint factor that belongs to c
 
     @classmethod
-    def of(cls, terms: Terms, posterior: WeightPosterior, d: Array, constant: Constant) -> WeightField:
+    def of(
+        cls, terms: Terms, posterior: WeightPosterior | DualPosterior, d: Array, constant: Constant
+    ) -> WeightField:
         """Field of weights β with prior variances d, the last of them the constant's if it is learned."""
         M = terms.n_features
         factor = posterior.factor

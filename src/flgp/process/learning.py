@@ -16,7 +16,7 @@ from ..inference.laplace import LaplaceInference
 from ..likelihoods import Bernoulli, Categorical, Gaussian
 from ..terms import Inputs, Terms
 from .evidence import Evidence, HyperSpace, Inference, Target
-from .pooled import pooled_optimum, representative, shared_optimum
+from .pooled import least_squares_fits, pooled_optimum, representative, shared_optimum
 from .search import Optimum, maximize, optimum_at, starting_points
 
 # m·M² from which latent functions are learned side by side.
@@ -55,11 +55,12 @@ class LearnedModel:
     basis: Eigenbasis
     functions: list[LearnedFunction]
     bandwidth_trace: list[tuple[float, float]] = field(default_factory=list)  # (ε, log posterior) as tried
-    pooled: Optimum | None = None  # of one-hot labels, where coupled classes are compared roughly
+    pooled: Optimum | None = None  # of exclusive classes as zeros and ones, where these are compared roughly
+    least_squares: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # of such fits, by name
 
     @property
     def log_posterior(self) -> float:
-        """Of one-hot labels where only these were looked at, otherwise the sum over the functions."""
+        """Of zeros and ones where only these were looked at, otherwise the sum over the functions."""
         if self.pooled is not None:
             return self.pooled.log_posterior
         return sum(function.best.log_posterior for function in self.functions)
@@ -101,8 +102,8 @@ def learn_on(
     """
     terms = settings.terms_on(basis, labels)
     features = terms.features(labels)
-    if isinstance(targets[0].likelihood, Categorical):
-        return _learn_coupled(basis, terms, features, targets[0], settings, rough)
+    if targets[0].exclusive:
+        return _learn_classes(basis, terms, features, targets[0], settings, rough)
     warm: Sequence[LearnedFunction | None] = [None] * len(targets) if beside is None else beside.functions
 
     def learn_one(item: tuple[Target, LearnedFunction | None]) -> LearnedFunction:
@@ -115,10 +116,10 @@ def learn_on(
     return LearnedModel(terms, basis, functions)
 
 
-def _learn_coupled(
+def _learn_classes(
     basis: Eigenbasis, terms: Terms, features: Array, target: Target, settings: Settings, rough: bool
 ) -> LearnedModel:
-    """Classes that exclude each other; `rough`: by one-hot labels, which is enough to compare bases."""
+    """Classes that exclude each other; `rough`: as zeros and ones, which is enough to compare bases."""
     with blas_for(max(features.shape)):
         if rough:
             return LearnedModel(
@@ -128,13 +129,16 @@ def _learn_coupled(
         known = target.known
         if known is not None or not whole.space.free:
             theta = whole.space.theta(known.values if known is not None else {})
-            return LearnedModel(terms, basis, [LearnedFunction(whole, optimum_at(whole, theta, None))])
+            best = optimum_at(whole, theta, None)
+            kept = {} if known is None else known.least_squares
+            return LearnedModel(terms, basis, [LearnedFunction(whole, best)], least_squares=kept)
         part, rows = representative(target)
         pooled = pooled_optimum(part, features[rows], terms, settings.fixed)
         learner = whole if part is target else evidence_of(part, features[rows], terms, settings)
         final = learner if settings.sketch else whole
         best = shared_optimum(final, learner, pooled)
-    return LearnedModel(terms, basis, [LearnedFunction(final, best)])
+        fits = least_squares_fits(part, features[rows], terms, pooled) if target.calibrated else {}
+    return LearnedModel(terms, basis, [LearnedFunction(final, best)], least_squares=fits)
 
 
 def learn_function(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from ..likelihoods import Categorical
 from ..terms import Inputs, Terms
 from ..terms.base import View
 from .class_field import ClassField, class_moments
+from .class_models import Calibration
 from .mixture import LatentFunction, in_any_order
 
 
@@ -24,6 +25,7 @@ class Process:
     layers: tuple[Terms, ...]
     functions: tuple[LatentFunction, ...]
     coupled: Categorical | None = None  # what the functions have in common, one for each class
+    calibration: Calibration = field(default_factory=Calibration)  # of classes
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -44,25 +46,33 @@ class Process:
         """The terms at some rows, for every layer."""
         return tuple(terms.view(inputs) for terms in self.layers)
 
-    def class_probabilities(self, views: Sequence[View], sharpness: float = 1.0) -> Array:
-        """P(class) (b, C) of coupled functions, whose means count `sharpness` times."""
+    def class_probabilities(self, views: Sequence[View]) -> Array:
+        """P(class) (b, C) of coupled functions."""
         assert self.coupled is not None
         total = np.zeros((len(views[0]), self.coupled.n_classes))
         for parts in zip(*(function.components for function in self.functions), strict=True):
             fields = [part.field for part in parts if isinstance(part.field, ClassField)]
             mean, variance = class_moments(fields, views[parts[0].layer])
-            total += parts[0].weight * self.coupled.probabilities(sharpness * mean, variance)
+            total += parts[0].weight * self.coupled.probabilities(mean, variance)
         return total
 
     def draws(
         self, views: Sequence[View], n_draws: int, rng: np.random.Generator, prior: bool = False
     ) -> list[Array]:
-        """Joint draws of every latent function, (b, n_draws) each."""
+        """Joint draws of every latent function, (b, n_draws) each.
+
+        Coupled functions are in the same component in every draw.
+        """
+        count, order = None, None
+        if self.coupled is not None:
+            count, order = self.functions[0].shares_of(n_draws, rng), rng.permutation(n_draws)
         result = []
         for function in self.functions:
-            parts = function.draws(self.layers, views, n_draws, rng, prior)
-            result.append(parts)
-        return [in_any_order([f for _, f in parts], rng) for parts in result]
+            parts = function.draws(self.layers, views, n_draws, rng, prior, count)
+            result.append([f for _, f in parts])
+        if order is not None:
+            return [np.concatenate(parts, axis=1)[:, order] for parts in result]
+        return [in_any_order(parts, rng) for parts in result]
 
     def prior_covariance(
         self, views: Sequence[View], others: Sequence[View] | None, only: str | None = None
