@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .._stored import stored
-from .._typing import Array
+from .._typing import Array, IntArray
 from ..geometry.base import Places, Rows
 from ..priors import Prior
 
@@ -57,7 +57,7 @@ class TermView:
         features = self.rows.combine(self.whitener)
         return np.clip(1.0 - np.einsum("ij,ij->i", features, features), 0.0, 1.0)
 
-    def take(self, part: slice) -> TermView:
+    def take(self, part: slice | IntArray) -> TermView:
         """The same for some of the points."""
         gap, levels, rest = (
             None if values is None else values[part]
@@ -100,10 +100,10 @@ class View:
     def __len__(self) -> int:
         return self.size
 
-    def take(self, part: slice) -> View:
+    def take(self, part: slice | IntArray) -> View:
         """The same for some of the points."""
         points = None if self.coordinates is None else self.coordinates[part]
-        size = len(range(*part.indices(self.size)))
+        size = len(range(*part.indices(self.size))) if isinstance(part, slice) else len(part)
         return View(tuple(term.take(part) for term in self.terms), size, points)
 
 
