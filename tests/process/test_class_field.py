@@ -49,7 +49,7 @@ def test_moments_are_those_of_the_weights(m):
     terms, d, posteriors, view, phi = problem(m)
     assert isinstance(posteriors[0], DualPosterior) == (m == 8)
     constant = Constant(0.3, 1.5)
-    fields = class_fields(terms, posteriors, d, [constant] * 3)
+    fields = class_fields(terms, posteriors, d, [constant] * len(posteriors))
     mean, variance = class_moments(fields, view)
     gap = view.terms[0].gap * d[:9].sum()
     for c, (field, posterior) in enumerate(zip(fields, posteriors, strict=True)):
@@ -65,7 +65,9 @@ def test_moments_are_those_of_the_weights(m):
 def test_parts_and_draws_are_those_of_a_field_of_its_own(m):
     terms, d, posteriors, view, _ = problem(m)
     constant = Constant(0.3, 1.5)
-    for field, posterior in zip(class_fields(terms, posteriors, d, [constant] * 3), posteriors, strict=True):
+    for field, posterior in zip(
+        class_fields(terms, posteriors, d, [constant] * len(posteriors)), posteriors, strict=True
+    ):
         own = WeightField.of(terms, posterior, d, constant)
         for found, expected in zip(field.term_moments(view), own.term_moments(view), strict=True):
             np.testing.assert_allclose(found, expected, atol=1e-10)
@@ -82,7 +84,7 @@ def test_a_feature_without_variance_does_no_harm():
     obs = Observations.of(rng.integers(3, size=60).astype(float))
     posteriors = CoupledEP(labelled, obs, 3).evaluate(d, Categorical(3)).posterior
     constant = Constant(0.0, 1.5)
-    _, variance = class_moments(class_fields(terms, posteriors, d, [constant] * 3), view)
+    _, variance = class_moments(class_fields(terms, posteriors, d, [constant] * len(posteriors)), view)
     for c, posterior in enumerate(posteriors):
         own = WeightField.of(terms, posterior, d, constant).variances(view)
         np.testing.assert_allclose(variance[:, c], own, rtol=1e-10)

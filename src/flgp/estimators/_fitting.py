@@ -23,7 +23,7 @@ from ..process.draws_field import ChainSettings
 from ..process.evidence import KnownValues, Target
 from ..process.integration import hyperparameter_posterior, integrate_model
 from ..process.learning import LearnedFunction, LearnedModel, Settings, learn, learn_on
-from ..process.local_search import LocalOptions, keep_local, learn_local
+from ..process.local_search import LocalOptions, keep_local, learn_local, learn_shared_local
 from ..process.posterior import make_process
 from ..process.relevance import CLASSES, NUMBERS, learn_relevance, working_labels
 from ..rows.blocks import map_blocks, map_rows, row_blocks, take_rows
@@ -216,6 +216,9 @@ def _finish(
         seed = int(check_random_state(model.random_state).randint(2**31)) if chains is not None else 0
         with stage("posterior"):
             model._process_, runs = make_process(learned, integrated, chains, seed)
+    model.__dict__.pop("coregionalization_", None)
+    if learned.correlation is not None:
+        model.coregionalization_ = learned.correlation
     manifold = next((part for part in learned.terms.parts if isinstance(part, Manifold)), None)
     if manifold is not None:
         model.kernel_ = manifold.kernel
@@ -244,12 +247,15 @@ def _finish(
 
 
 def _settings(model: LatentModel, n_eigenpairs: int) -> Settings:
+    shared, rank = model._sharing()
     given = {TIME: model.diffusion_time, AMPLITUDE: model.amplitude}
     return Settings(
         n_eigenpairs=n_eigenpairs,
         terms_on=_TermsOn(model),
         fixed={name: float(value) for name, value in given.items() if value is not None},
         inference="auto" if model.inference == "gibbs" else model.inference,
+        shared=shared,
+        rank=rank,
     )
 
 
@@ -329,7 +335,7 @@ def _local_kind(
     if model.residual == "local":
         return BY_FEATURES if classes and model.inference in ("auto", "ep") else BY_NEIGHBORS
     roles = model._roles_
-    if model.residual != "auto" or model.hyperparameters == "fixed":
+    if model.residual != "auto" or model.hyperparameters == "fixed" or model._sharing()[1]:
         return None
     if roles.local is None and geometry.coordinates(roles.geometry_of(labels.points[:1])) is None:
         return None
@@ -388,6 +394,14 @@ def _with_local(model: LatentModel, learned: LearnedModel, inputs: Inputs) -> Le
     options = LocalOptions(model.residual_kernel, int(count), model.residual == "local")
     features, points = learned.terms.features(inputs), inputs.coordinates
     assert points is not None
+    if learned.shared is not None:
+        rows = [function.target.rows for function in learned.functions]
+        own_points = [points[own] for own in rows]
+        if not options.required and min(map(len, rows)) < FEWEST_NUMBERS:
+            return learned
+        each = [features[own] for own in rows]
+        together = learn_shared_local(learned.shared, learned.functions, each, own_points, options)
+        return learned if together is None else replace(learned, shared=together[0], functions=together[1])
     functions = []
     for function in learned.functions:
         target = function.target

@@ -69,6 +69,7 @@ def by_formula(check: Check, record: Record, where: str) -> None:
         "cosines and sines": lambda: 2 * functions["n_waves"] + 1,
         "cosines": lambda: functions["count"],
         "spherical harmonics": lambda: (functions["degree"] + 1) ** 2,
+        "tangential harmonics": lambda: 2 * ((functions["degree"] + 1) ** 2 - 1),
     }[functions.concept]()
     if size != count:
         raise wrong(where, f"has {count} eigenvalues but {size} eigenfunctions")
@@ -190,6 +191,13 @@ def _is_upper(factor: np.ndarray) -> bool:
     return not np.tril(factor, -1).any()
 
 
+def compact_field(check: Check, record: Record, where: str) -> None:
+    """A triangle for all weights and the constant."""
+    size = record.dims["M"] + 1
+    if record.dims["T"] != size * (size + 1) // 2:
+        raise wrong(where, "has a triangle of another size than its weights")
+
+
 def local_field(check: Check, record: Record, where: str) -> None:
     """Both parts have the same weights."""
     bind({"K": record["features"].dims["K"]}, "K", record["posterior"].dims["K"], where)
@@ -286,6 +294,27 @@ def process(check: Check, record: Record, where: str) -> None:
         raise wrong(where, "has likelihoods that do not fit its functions")
     if not layers[0]["parts"] and with_local != {True}:
         raise wrong(where, "has no terms")
+    if record["correlation"] is not None:
+        _linked_fits(check, record, where)
+
+
+def _linked_fits(check: Check, record: Record, where: str) -> None:
+    """Linked functions have one Gaussian posterior each, of the same weights, and correlations."""
+    functions = record["functions"]
+    if record["coupled"] is not None or record["correlation"].shape[0] != len(functions):
+        raise wrong(where, "links another number of functions than it has")
+    fields = [function["components"][0]["field"] for function in functions]
+    alone = all(len(function["components"]) == 1 for function in functions)
+    if not alone or any(part.concept != "Gaussian posterior of f" for part in fields):
+        raise wrong(where, "links functions that have no common weights")
+    if len({part["constant_factor"].shape for part in fields}) != 1:
+        raise wrong(where, "links functions that have no common weights")
+    check.later(where, "has correlations that are none", _is_correlation, record["correlation"])
+
+
+def _is_correlation(matrix: np.ndarray) -> bool:
+    symmetric = np.array_equal(matrix, matrix.T) and bool((np.abs(np.diag(matrix) - 1.0) < 1e-9).all())
+    return symmetric and float(np.linalg.eigvalsh(matrix).min()) > 0.0
 
 
 def _components(record: Record) -> list[Record]:
@@ -300,6 +329,10 @@ def _component_fits(terms: Sequence[Record], part: Record, where: str) -> None:
     local = field.concept == "posterior of f with a local term"
     if local != (part["local"] is not None):
         raise wrong(where, "has a local term in one place but not in the other")
+    if field.concept == "posterior of the weights":
+        if field.dims["M"] != part.dims["M"]:
+            raise wrong(where, "has another number of weights than its terms have features")
+        return
     if field.concept == "draws of f":
         found = [ref.shape[0] for ref in field["at_nodes"]]
     elif field.concept == "posterior of a coupled function":
@@ -324,6 +357,8 @@ def n_columns(geometry: Record) -> int:
         return geometry.dims["p"]
     if geometry.concept in ("fitted sphere", "fitted mesh"):
         return int(geometry["n_columns"])
+    if geometry.concept == "fitted tangential fields on the sphere":
+        return 3
     if geometry.concept == "fitted product of geometries":
         return int(sum(geometry["widths"]))
     return 1
@@ -335,6 +370,7 @@ def n_coordinates(geometry: Record) -> int | None:
         each = [n_coordinates(factor) for factor in geometry["factors"]]
         return None if None in each else sum(count for count in each if count is not None)
     fixed = {"fitted circle": 2, "fitted sphere": 3, "fitted mesh": 3, "fitted graph": None}
+    fixed |= {"fitted tangential fields on the sphere": None}
     return fixed[geometry.concept] if geometry.concept in fixed else n_columns(geometry)
 
 
@@ -362,6 +398,7 @@ def basis_suits(geometry: Record, basis: Record) -> bool:
         "fitted circle": "cosines and sines",
         "fitted interval": "cosines",
         "fitted sphere": "spherical harmonics",
+        "fitted tangential fields on the sphere": "tangential harmonics",
     }
     return other == "eigenfunctions by formula" and basis["functions"].concept == formula[kind]
 

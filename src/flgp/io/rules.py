@@ -88,6 +88,8 @@ class Check:
     concepts: Mapping[str, Concept]
     table: Sequence[ArrayEntry]
     optional: Callable[[str, str], bool]  # whether a concept's field has a default
+    # The default of a field, where it is a plain value; otherwise None.
+    default: Callable[[str, str], Any] = lambda concept, name: None
     used: set[int] = field(default_factory=set)
     common: dict[str, Record] = field(default_factory=dict)  # by their JSON
     _later: dict[Hashable, Callable[[Sequence[np.ndarray]], bool]] = field(default_factory=dict)
@@ -125,7 +127,9 @@ class Check:
             raise wrong(where, "is nested too deeply")
         scope: Scope = {}
         values = {
-            part: rule(self, content[part], f"{where}.{part}", scope) if part in content else None
+            part: rule(self, content[part], f"{where}.{part}", scope)
+            if part in content
+            else self.default(name, part)
             for part, rule in concept.fields.items()
         }
         self._depth -= 1

@@ -170,11 +170,11 @@ def class_fields(
 ) -> list[ClassField]:
     """Fields of coupled functions, from the posteriors of their weights with prior variances d (M,).
 
-    The constants differ in their means alone.
+    Constants may differ in their means.
     """
     rows = posteriors[0].rows if isinstance(posteriors[0], DualPosterior) else None
     prior, spans = SharedPrior.of(terms, d, constants[0], rows), terms.spans()
-    result = []
+    result: list[ClassField] = []
     for posterior, constant in zip(posteriors, constants, strict=True):
         if isinstance(posterior, DualPosterior):
             factor = posterior.inner.T
@@ -183,7 +183,10 @@ def class_fields(
             factor = np.divide(posterior.factor, root, out=np.zeros_like(posterior.factor), where=root > 0)
         nodes = [part.at_nodes(posterior.mean[span]) for part, span in zip(terms.parts, spans, strict=True)]
         mean = constant.mean + (float(posterior.mean[-1]) if constant.learned else 0.0)
-        result.append(ClassField(prior, tuple(nodes), mean, np.ascontiguousarray(factor)))
+        # Least squares is as sure of every class: then one factor serves all.
+        same = bool(result) and np.array_equal(result[0].factor, factor)
+        factor = result[0].factor if same else np.ascontiguousarray(factor)
+        result.append(ClassField(prior, tuple(nodes), mean, factor))
     return result
 
 
@@ -197,13 +200,12 @@ def class_moments(fields: Sequence[ClassField], view: View) -> tuple[Array, Arra
         psi = prior.at(part)
         seen = prior.seen(psi)
         before = np.einsum("bk,bk->b", psi, psi)
+        known, square = None, np.empty(0)
         for c, field in enumerate(fields):
             mean[rows, c] = field.means(part)
-            if c and np.array_equal(field.factor, fields[c - 1].factor):  # as in least squares
-                variance[rows, c] = variance[rows, c - 1]
-                continue
-            spread = triangular_product(seen, field.factor)
-            square = np.einsum("bk,bk->b", spread, spread)
+            if field.factor is not known:
+                spread, known = triangular_product(seen, field.factor), field.factor
+                square = np.einsum("bk,bk->b", spread, spread)
             variance[rows, c] = square if prior.rows is None else np.maximum(before - square, 0.0)
         variance[rows] += prior.gaps(part)[:, None]
         start = rows.stop

@@ -70,7 +70,7 @@ def make_process(
         return Process((model.terms,), tuple(f for f, _ in pairs)), [runs for _, runs in pairs]
     if not integrated:
         parts = tuple(LatentFunction((_gaussian(f.evidence, _Weighted(1.0, f.best)),)) for f in functions)
-        return Process((model.terms,), parts), []
+        return Process((model.terms,), parts, correlation=model.correlation), []
     layers = tuple(part.model.terms for part in integrated)
     return Process(layers, tuple(_over_layers(integrated, i) for i in range(len(functions)))), []
 
@@ -197,18 +197,15 @@ def _calibrated(model: LearnedModel, best: Optimum) -> tuple[list[ClassModel], C
 
 
 def _class_components(terms: Terms, model: ClassModel, likelihood: AnyLikelihood) -> list[Component]:
-    """A component for each latent function; coupled ones share their prior."""
+    """A component for each latent function."""
+    d, constants = model.variances, model.constants
     fields: Sequence[Field]
     if isinstance(likelihood, Categorical):
-        fields = class_fields(terms, model.posteriors, model.variances, model.constants)
+        fields = class_fields(terms, model.posteriors, d, constants)
     else:
-        pairs = zip(model.posteriors, model.constants, strict=True)
-        fields = [WeightField.of(terms, posterior, model.variances, own) for posterior, own in pairs]
-    variances = model.variances[: terms.n_features]
-    return [
-        Component(model.weight, 0, field, likelihood, variances, constant.variance or 0.0)
-        for field, constant in zip(fields, model.constants, strict=True)
-    ]
+        fields = [WeightField.of(terms, model.posteriors[0], d, constants[0])]
+    variances, constant = d[: terms.n_features], constants[0].variance or 0.0
+    return [Component(model.weight, 0, field, likelihood, variances, constant) for field in fields]
 
 
 def _each(posterior: ClassPosterior | tuple[ClassPosterior, ...]) -> tuple[ClassPosterior, ...]:

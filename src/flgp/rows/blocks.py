@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from .._progress import advance
 from .._threads import thread_map
 from .._typing import IntArray, RowLike
 
@@ -141,6 +142,7 @@ def map_blocks(blocks: Blocks[Any], n: int, function: Callable[..., Any], beside
         for result, column in zip(results, columns, strict=True):
             result[start:stop] = column
         start = stop
+        advance(start, n, "rows")
     return results[0] if single else results
 
 

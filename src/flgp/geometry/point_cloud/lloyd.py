@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from ..._linalg import distinct_rows
+from ..._progress import advance
 from ..._threads import thread_map
 from ..._typing import Array, IntArray
 from .neighbors import score_tiles
@@ -53,6 +54,7 @@ def plain_lloyd(points: Array, n_clusters: int, rng: np.random.Generator, max_it
         sqdist = norms + 2.0 * score
         inertia = float(sqdist.sum(dtype=np.float64))
         centers = cluster_means(data, label, sqdist, len(centers))
+        advance(n_rounds + 1, max_iter, "rounds at most")
         if inertia >= previous * (1.0 - _TOLERANCE):
             break
         previous = inertia
