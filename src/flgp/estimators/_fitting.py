@@ -323,7 +323,7 @@ def _local_kind(
     likelihood = targets[0].likelihood
     classes = isinstance(likelihood, Bernoulli | Categorical)
     if model.residual == "local":
-        return BY_FEATURES if classes and model.inference in ("auto", "ep") else BY_NEIGHBORS
+        return BY_FEATURES if classes and model.inference in ("auto", "ep", "gibbs") else BY_NEIGHBORS
     roles = model._roles_
     if model.residual != "auto" or model.hyperparameters == "fixed":
         return None
