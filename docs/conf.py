@@ -16,6 +16,7 @@ project_copyright = "2026, the flgp developers"
 version = release = flgp.__version__
 
 extensions = [
+    "executed",
     "mathml",
     "myst_parser",
     "sphinx.ext.autodoc",
@@ -24,6 +25,8 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "**/GALLERY_HEADER.rst", "sg_execution_times.rst", "**/sg_execution_times.rst"]
+
+executed_pages = ["quickstart", "active_learning", "uncertainty", "calibration"]
 
 # Every reference must lead somewhere. Nothing is fetched: the build works offline.
 nitpicky = True
@@ -58,7 +61,7 @@ sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],
     "gallery_dirs": ["auto_examples"],
     "filename_pattern": r"plot_",
-    "ignore_pattern": r"(?<!\d_)(demo|active_learning)\.py",
+    "ignore_pattern": r"(?<!\d_)(demo|active_learning|learned_features)\.py",
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_memory": False,

@@ -1,5 +1,6 @@
 """The examples run, and show what they say."""
 
+import json
 import re
 import runpy
 from pathlib import Path
@@ -61,3 +62,23 @@ def test_groups_take_the_instruments_out_of_the_map(shown):
     error = {name: np.sqrt(np.mean((found - truth) ** 2)) for name, found in names["maps"].items()}
     assert error["with groups"] < 0.8 * error["without groups"]
     assert np.corrcoef(names["offset"], names["effect"])[0, 1] > 0.95
+
+
+def test_the_notebook_runs_from_top_to_bottom(tmp_path, monkeypatch, capsys):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pytest.importorskip("pandas")
+    pyplot.switch_backend("Agg")
+    monkeypatch.chdir(tmp_path)
+    notebook = json.loads((EXAMPLES / "from_table_to_answer.ipynb").read_text(encoding="utf-8"))
+    names: dict = {}
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            assert cell["outputs"] == []  # nothing stale
+            exec("".join(cell["source"]), names)
+    pyplot.close("all")
+    said = capsys.readouterr()
+    assert "labelled rows, each predicted without its own label" in said.out
+    assert "anchors for 178 points" in said.err
+    assert names["right"] > 0.9
+    assert (tmp_path / "wine.html").stat().st_size > 50_000
+    assert (tmp_path / "wine_small.flgp").stat().st_size < (tmp_path / "wine.flgp").stat().st_size

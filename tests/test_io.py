@@ -12,11 +12,13 @@ import time
 import joblib
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
 import flgp
 from conftest import ring
 from flgp import FLGPClassifier, FLGPRegressor, HeatKernelFeatures, ModelFileError
 from flgp.io import container, describe, models
+from flgp.io.compact import are_close, narrowed
 from flgp.likelihoods import Gaussian, StudentT
 from flgp.likelihoods.gaussian import Gaussian as GaussianBase
 from flgp.tables import Schema, TableModel
@@ -164,7 +166,54 @@ def test_a_loaded_model_answers_with_the_same_bits(fitted, name, tmp_path):
         else:
             assert type(found) is type(value)
             assert str(found) == str(value)
-    assert set(vars(loaded)) == set(vars(model))
+    assert set(vars(loaded)) == set(vars(model)) - {"_fitted_rows_"}  # their neighbours stay in memory
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_compact_file_answers_nearly_the_same_without_the_rows(fitted, name, tmp_path):
+    model = fitted[name]
+    flgp.save(model, tmp_path / "m.flgp", compact=True)
+    loaded = flgp.load(tmp_path / "m.flgp")
+    X = points(model)
+    for old, new in zip(models._predictions(model, X), models._predictions(loaded, X), strict=True):
+        np.testing.assert_allclose(new, old, atol=1e-4 * np.abs(old).max(), rtol=0)
+    if name == "features":
+        return
+    assert "_labels_" not in vars(loaded)
+    assert "transduction_" not in vars(loaded)
+    for ask in (loaded.log_marginal_likelihood, lambda: loaded.update(X[:1], loaded.predict(X[:1]))):
+        with pytest.raises(ValueError, match="does not hold the labels"):
+            ask()
+    # A compact file of a compact model holds the same numbers.
+    flgp.save(loaded, tmp_path / "again.flgp", compact=True)
+    again = flgp.load(tmp_path / "again.flgp")
+    for old, new in zip(models._predictions(loaded, X), models._predictions(again, X), strict=True):
+        np.testing.assert_allclose(new, old, atol=1e-4 * np.abs(old).max(), rtol=0)
+
+
+def test_a_compact_file_of_ten_classes_is_small(tmp_path):
+    data = load_digits()
+    X, y = data.data / 16.0, np.where(np.arange(len(data.target)) % 30 == 0, data.target, -1)
+    model = FLGPClassifier(random_state=0, diffusion_time=40.0).fit(X, y)
+    flgp.save(model, tmp_path / "m.flgp", compact=True)
+    assert (tmp_path / "m.flgp").stat().st_size < 5e6
+    np.testing.assert_allclose(
+        flgp.load(tmp_path / "m.flgp").predict_proba(X), model.predict_proba(X), atol=1e-4
+    )
+    # Rows of the fit are not in it.
+    rows = {row.astype("<f4").tobytes() for row in X} | {row.tobytes() for row in X}
+    content = (tmp_path / "m.flgp").read_bytes()
+    anchors = {row.astype("<f4").tobytes() for row in model.anchors_}  # of a cluster of one row
+    assert not any(row in content for row in rows - anchors)
+
+
+def test_numbers_too_large_for_four_bytes_stay_as_they_are():
+    values = np.full(300, 1e200)
+    assert narrowed(values).dtype == np.float64
+    assert narrowed(np.ones(300)).dtype == np.float32
+    assert narrowed(np.ones(3)).dtype == np.float64
+    assert are_close([np.ones(3)], [np.full(3, 1.00001)])
+    assert not are_close([np.ones(3)], [np.full(3, 1.01)])
 
 
 @pytest.mark.parametrize("name", ["residual", "coupled", "features", "chains", "integrated bandwidth"])

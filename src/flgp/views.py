@@ -11,6 +11,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ._typing import Array, IntArray
+from .geometry.base import Places
 from .metrics import reliability_curve
 from .terms import TIME
 
@@ -32,16 +33,22 @@ class Calibration:
     counts: IntArray  # (b,) number of rows in each bin
 
 
-def eigenfunctions(model: Any, X: Any, count: int | None = None) -> Array:
-    """φ_i at points (n, p), without those that are constant on each connected part, shape (n, count)."""
+def eigenfunctions(model: Any, X: Any, count: int | None = None, places: Places | None = None) -> Array:
+    """φ_i at points (n, p), without those that are constant on each connected part, shape (n, count).
+
+    `places`: where the points are on the geometry, if that is known.
+    """
     check_is_fitted(model)
     keep = np.flatnonzero(model.eigenvalues_ > _FLAT)[:count]
-    places = model._inputs(np.asarray(X, dtype=float)).places
+    if places is None:
+        places = model._inputs(np.asarray(X, dtype=float)).places
     nodes = model.basis_.at_nodes(np.eye(len(model.eigenvalues_))[:, keep])
     return model.basis_.rows(places).combine(nodes)
 
 
-def coordinates(model: Any, X: Any, kind: str = "auto", dimensions: int = 2) -> Array:
+def coordinates(
+    model: Any, X: Any, kind: str = "auto", dimensions: int = 2, places: Places | None = None
+) -> Array:
     """Coordinates at which to draw points, shape (n, dimensions).
 
     Parameters
@@ -52,16 +59,17 @@ def coordinates(model: Any, X: Any, kind: str = "auto", dimensions: int = 2) -> 
         The first columns of X, or the slowest eigenfunctions. "auto": the columns if there are at most three.
     dimensions : int
         Missing dimensions are zero.
+    places : where the points are on the geometry, if that is known
     """
     X = np.asarray(X, dtype=float)
     if kind not in ("auto", "features", "eigenmap"):
         raise ValueError(f"Unknown kind={kind!r}. Use 'auto', 'features' or 'eigenmap'.")
     by_columns = kind == "features" or (kind == "auto" and X.shape[1] <= 3)
-    found = X[:, :dimensions] if by_columns else _eigenmap(model, X, dimensions)
+    found = X[:, :dimensions] if by_columns else _eigenmap(model, X, dimensions, places)
     return np.pad(found, ((0, 0), (0, dimensions - found.shape[1])))
 
 
-def _eigenmap(model: Any, X: Array, dimensions: int) -> Array:
+def _eigenmap(model: Any, X: Array, dimensions: int, places: Places | None) -> Array:
     """The slowest eigenfunctions that live on more than a few anchors; possibly fewer than wanted."""
     # A known geometry has no anchors: use the points themselves.
     at_anchors = eigenfunctions(model, getattr(model, "anchors_", X), _CANDIDATES)
@@ -74,7 +82,7 @@ def _eigenmap(model: Any, X: Array, dimensions: int) -> Array:
         enough = [k for k, new in zip(candidates, novelty, strict=True) if new > _LEAST_NOVELTY]
         chosen.append(int(enough[0] if enough else candidates[int(np.argmax(novelty))]))
         candidates.remove(chosen[-1])
-    return eigenfunctions(model, X, max(chosen, default=-1) + 1)[:, chosen]
+    return eigenfunctions(model, X, max(chosen, default=-1) + 1, places)[:, chosen]
 
 
 def _novelty(known: Array, values: Array) -> float:
@@ -99,13 +107,18 @@ def prediction_and_uncertainty(model: Any, X: Any) -> tuple[Array, Array]:
     prediction : array of shape (n,), class codes 0 … C-1 for a classifier
     uncertainty : array of shape (n,)
     """
+    return answers(model, X)[:2]
+
+
+def answers(model: Any, X: Any) -> tuple[Array, Array, Array | None]:
+    """The same, and the probabilities of the classes (n, C), or None for numbers."""
     if is_classifier(model):
         p = model.predict_proba(X)
-        return p.argmax(axis=1), -np.sum(p * np.log2(np.maximum(p, np.finfo(float).tiny)), axis=1)
+        return p.argmax(axis=1), -np.sum(p * np.log2(np.maximum(p, np.finfo(float).tiny)), axis=1), p
     mean, std = model.predict(X, return_std=True)
     if mean.ndim == 2:
         raise ValueError("The model has several targets. To show one of them, fit on one column of y.")
-    return mean, std
+    return mean, std, None
 
 
 def color_limits(values: Array, share: float = 0.01) -> tuple[float, float]:

@@ -7,6 +7,7 @@ import pytest
 
 from conftest import ring
 from flgp import FLGPClassifier, FLGPRegressor
+from flgp.estimators.coverage import correlated, cover, diffusion_time
 from flgp.estimators.suggestion import STRATEGIES, _condition
 
 SMALL = {"n_anchors": 60, "n_eigenpairs": 20, "random_state": 0, "n_jobs": 1}
@@ -46,6 +47,50 @@ def test_the_first_row_lowers_the_variance_most(heights):
     assert left(first) <= min(left(row) for row in others) * (1 + 1e-6)
 
 
+def test_the_time_leaves_as_many_modes_as_wanted():
+    eigenvalues = np.sort(np.random.default_rng(0).uniform(0, 2, 50))
+    for count in (2.0, 10.0, 49.0):
+        time = diffusion_time(eigenvalues, count)
+        assert np.exp(-time * eigenvalues).sum() == pytest.approx(count, rel=1e-6)
+    assert diffusion_time(eigenvalues, 50) == 0.0
+
+
+def test_coverage_is_the_greedy_design_of_a_dense_gaussian_process():
+    rng = np.random.default_rng(0)
+    own, others, known = (
+        correlated(rng.normal(size=(m, 5)), np.ones(m), np.arange(5.0), 0.3) for m in (8, 9, 2)
+    )
+    doubt = rng.uniform(size=9)
+    chosen = cover(own, others, known, doubt, 3)
+    done: list[int] = []
+    for at in chosen:
+        left = []
+        for i in range(8):
+            design = np.concatenate([known, own[[*done, i]]])
+            gain = (
+                others
+                @ design.T
+                @ np.linalg.solve(design @ design.T + 0.1 * np.eye(len(design)), design @ others.T)
+            )
+            left.append(
+                np.sum((doubt + 1e-3) * (np.sum(others**2, axis=1) - np.diag(gain))) + 1e9 * (i in done)
+            )
+        assert at == np.argmin(left)
+        done.append(int(at))
+
+
+def test_coverage_visits_every_clump_before_it_visits_one_twice():
+    rng = np.random.default_rng(1)
+    centers = 10.0 * np.array([[0, 0], [1, 0], [0, 1], [1, 1], [2, 0.5]])
+    X = np.concatenate([rng.normal(center, 0.3, size=(60, 2)) for center in centers])
+    clump = np.repeat(np.arange(5), 60)
+    y = np.full(300, -1)
+    y[[0, 60]] = [0, 1]
+    with pytest.warns(UserWarning, match="hold no label"):
+        model = FLGPClassifier(**SMALL).fit(X, y)
+    assert sorted(clump[model.suggest(X, 3)]) == [2, 3, 4]
+
+
 def test_a_batch_is_spread_out_and_has_no_labelled_row(heights):
     X, angle, model, y = heights
     for strategy in STRATEGIES:
@@ -67,7 +112,7 @@ def test_classes_are_asked_where_they_meet():
     y[::8] = truth[::8]
     model = FLGPClassifier(**SMALL).fit(X, y)
     p = model.predict_proba(X)[:, 1]
-    rows = model.suggest(X, 5)
+    rows = model.suggest(X, 5, strategy="uncertainty")
     doubt = np.abs(p - 0.5)
     assert doubt[rows].max() <= np.sort(doubt[y == -1])[50]
     for softer in ({"multi_class": "coupled"}, {"hyperparameters": "integrate"}):

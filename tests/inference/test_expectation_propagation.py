@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from flgp.inference import expectation_propagation
-from flgp.inference._sites import DualSolver, PrimalSolver
 from flgp.inference.expectation_propagation import ExpectationPropagation
+from flgp.inference.sites import DualSolver, PrimalSolver
 from flgp.likelihoods import Bernoulli, Observations, Poisson
 
 

@@ -79,10 +79,18 @@ def test_reconstruct_scores_what_it_holds_out(files, capsys):
         "-o",
         files / "out",
     )
-    assert run(*arguments, "--no-figure", *FAST) == 0
+    assert run(*arguments, *FAST) == 0
     scores = json.loads((files / "out" / "whole_scores.json").read_text())
     assert 0 < scores["trimmed_mse"] <= scores["mse"]
-    assert "coverage" in capsys.readouterr().out
+    told = capsys.readouterr()
+    assert "coverage" in told.out
+    assert "anchors for" in told.err  # every stage with its time
+    assert run(*arguments, "--quiet", *FAST) == 0
+    assert capsys.readouterr() == ("", "")
+    assert run(*arguments, "--json", "--quiet", *FAST) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["scores"] == scores
+    assert len(result["files"]) == 3
 
 
 def test_activation_network_and_seed(files):

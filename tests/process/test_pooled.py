@@ -14,9 +14,9 @@ from flgp.estimators._fitting import relearned
 from flgp.inference.one_hot import OneHotInference
 from flgp.likelihoods import Categorical, Gaussian, Observations
 from flgp.metrics import expected_calibration_error
+from flgp.process.class_models import own_probability, probit_model
 from flgp.process.evidence import Target
 from flgp.process.pooled import representative
-from flgp.process.sharpness import _left_out_score, best_sharpness
 
 ORL = Path("../shared/data/faces/orl.npz")
 
@@ -60,18 +60,22 @@ def test_the_left_out_score_is_near_that_of_fits_without_each_label():
     target = np.full(len(y), -1)
     target[labelled] = y[labelled]
     model = FLGPClassifier(linear=None, residual=None, calibrate=False, random_state=0).fit(X, target)
-    functions = relearned(model)
-    score = _left_out_score(functions[0], 1.0)
-    assert score == pytest.approx(functions[0].best.evaluation.left_out.log_density.sum(), abs=0.01)
+    function = relearned(model)[0]
+    left_out = function.best.evaluation.left_out
+    score = np.log(own_probability(function.target, left_out.mean, left_out.variance)).sum()
+    assert score == pytest.approx(left_out.log_density.sum(), abs=0.01)
     total = 0.0
     for row in labelled:
         rest = labelled[labelled != row]
         model.update(X[rest], y[rest], replace=True, relearn=False)
         total += float(np.log(model.predict_proba(X[[row]])[0, y[row]]))
     assert score == pytest.approx(total, rel=0.3)
-    best = best_sharpness(functions)
+    evaluation = function.best.evaluation
+    sharper, best = probit_model(
+        function.target, evaluation.posterior, np.ones(1), left_out.mean, left_out.variance
+    )
     assert best > 1.0  # digits are easier than the evidence thinks
-    assert _left_out_score(functions[0], best) > score
+    assert np.log(sharper.left_out).sum() > score
 
 
 def test_sharpness_makes_probabilities_honest():
@@ -145,4 +149,4 @@ def test_many_classes_with_few_labels():
         model = FLGPClassifier(random_state=0).fit(X, target)
         rest = np.setdiff1d(np.arange(400), labelled)
         errors.append(np.mean(model.predict(X[rest]) != y[rest]))
-    assert np.mean(errors) < 0.17  # 1-NN
+    assert np.mean(errors) < 0.13  # logistic regression 0.12, 1-NN 0.21

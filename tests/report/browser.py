@@ -72,6 +72,9 @@ class Browser:
     def log(self):
         return self._call("POST", self._session + "/se/log", {"type": "browser"})
 
+    def hover(self, x, y):
+        self._pointer([{"type": "pointerMove", "x": round(x), "y": round(y), "duration": 0}])
+
     def click(self, x, y):
         moves = [
             {"type": "pointerMove", "x": round(x), "y": round(y), "duration": 0},
@@ -95,6 +98,9 @@ class Browser:
 
     def screenshot(self, path):
         path.write_bytes(base64.b64decode(self._call("GET", self._session + "/screenshot")))
+
+    def pdf(self):
+        return base64.b64decode(self._call("POST", self._session + "/print", {}))
 
     def close(self):
         try:

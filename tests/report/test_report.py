@@ -19,7 +19,7 @@ from flgp import FLGPClassifier, FLGPRegressor
 from flgp.model_selection import evaluate
 from flgp.report import write_report
 from flgp.report.charts import Chart, spread, ticks
-from flgp.report.content import scaled_lift
+from flgp.report.kernel import scaled_lift
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +47,12 @@ def values(text, dtype):
     return np.frombuffer(base64.b64decode(text), dtype)
 
 
+def labels(data):
+    found = np.full(data["n"], np.nan, dtype="f4")
+    found[values(data["labeled"], "<u4")] = values(data["label"], "<f4")
+    return found
+
+
 def test_the_page_holds_the_models_numbers(regression, tmp_path):
     model, X, y = regression
     write_report(model, X, tmp_path / "r.html", y, target="height", title="A & B", notes=["a <note>"])
@@ -55,8 +61,8 @@ def test_the_page_holds_the_models_numbers(regression, tmp_path):
     np.testing.assert_allclose(
         values(data["uncertainty"], "<f4"), model.predict(X, return_std=True)[1], rtol=1e-6
     )
-    np.testing.assert_array_equal(values(data["label"], "<f4"), y.astype("f4"))
-    np.testing.assert_array_equal(values(data["row"], "<u4"), np.arange(900))
+    np.testing.assert_array_equal(labels(data), y.astype("f4"))
+    assert data["row"] is None  # all of them, in their order
     places = values(data["maps"][0]["points"], "<i2").reshape(-1, 3)[:, :2] / 30_000
     middle = (
         (places - places.mean(0)) * np.linalg.norm(X - X.mean(0)) / np.linalg.norm(places - places.mean(0))
@@ -64,7 +70,8 @@ def test_the_page_holds_the_models_numbers(regression, tmp_path):
     np.testing.assert_allclose(middle, X - X.mean(0), atol=2e-3)
     assert "A &amp; B" in text
     assert "a &lt;note&gt;" in text
-    assert "Evidence against diffusion time" in text
+    assert "Evidence against diffusion time" in text.split("<details>")[1]
+    assert "in words" in text
     assert "Reliability" in text
     assert "so this is optimistic" in text
     assert "http" not in text.replace("http-equiv", "")
@@ -100,7 +107,7 @@ def test_names_of_classes_cannot_break_the_page(classes, tmp_path):
     assert data["classes"] == ["</script><b>", "south", "wes<t"]
     assert text.count("</script>") == 3
     assert "<i>" not in text.split("</style>")[1].split("viewer")[0].replace("&lt;i&gt;", "")
-    codes = values(data["label"], "<f4")
+    codes = labels(data)
     known = ~np.isnan(codes)
     np.testing.assert_array_equal(model.classes_[codes[known].astype(int)], y[known].astype(str))
     assert data["maps"][0]["label"] == "eigenmap"
@@ -132,8 +139,10 @@ def test_the_report_of_an_evaluated_model_says_how_good_it_is(tmp_path):
     found = evaluate(model, X, y, prefit=True)
     write_report(model, X, tmp_path / "r.html", y, evaluation=found, target="side")
     text = (tmp_path / "r.html").read_text()
-    assert "held-out accuracy" in text
-    assert f"{100 * found.scores['flgp']['accuracy']:.1f} % (" in text
+    value = 100 * found.scores["flgp"]["accuracy"]
+    assert f"right in about {min(round(value), 99)} of 100 cases" in text
+    low, high = found.interval
+    assert f"<dd>{value:.1f} %<small>{100 * low:.0f} to {100 * high:.0f} %</small>" in text
     assert "The best plain method is" in text
     assert text.count("<td class=right>") == 2
     for title in ("Least certain", "Most surprising labels", "Effect of each column", "Can the stated"):
@@ -181,6 +190,13 @@ def test_ticks_are_round_and_inside():
     assert 'points="58.0,238.0 408.0,10.0"' in svg
 
 
+AT = (
+    "const b = document.getElementById('view').getBoundingClientRect(), v = window.flgpReport.screen,"
+    "k = document.getElementById('view').width / b.width;"
+    "return [b.x + v[2 * {0}] / k, b.y + v[2 * {0} + 1] / k]"
+)
+
+
 needs_browser = pytest.mark.skipif(not available(), reason="no chromium and chromedriver")
 
 
@@ -200,10 +216,8 @@ def test_the_report_works_in_a_browser(regression, browser, tmp_path):
     before = browser.run("return document.getElementById('view').toDataURL()")
     assert browser.run("return window.flgpReport.state.color") == "prediction"
     # A click on a point shows the covariance from it, as the model knows it.
-    x, at_y = browser.run(
-        "const b = document.getElementById('view').getBoundingClientRect(), v = window.flgpReport.screen,"
-        "k = document.getElementById('view').width / b.width; return [b.x + v[10] / k, b.y + v[11] / k]"
-    )
+    browser.run("document.getElementById('view').scrollIntoView()")
+    x, at_y = browser.run(AT.format(5))
     browser.click(x, at_y)
     chosen = browser.run("return window.flgpReport.state.selected")
     assert chosen >= 0
@@ -251,6 +265,69 @@ def test_lists_sort_and_points_are_coloured_by_columns(browser, tmp_path):
     assert browser.run(picture) != first
     assert "column x0" in browser.run("return document.getElementById('legend').textContent")
     assert browser.log() == []
+
+
+@needs_browser
+def test_pointing_filtering_and_lists(browser, tmp_path):
+    model, X, y = evaluated()
+    write_report(
+        model, X, tmp_path / "r.html", y, evaluation=evaluate(model, X, y, prefit=True), target="side"
+    )
+    browser.open(tmp_path / "r.html")
+    browser.run("document.getElementById('view').scrollIntoView()")
+    # Pointing shows the row, its probabilities and its columns.
+    browser.hover(*browser.run(AT.format(7)))
+    at = browser.run("return window.flgpReport.state.hovered")
+    tip = browser.run("const t = document.getElementById('tip'); return t.hidden ? '' : t.innerText")
+    assert f"row {at + 1}" in tip
+    assert f"P({model.predict(X[[at]])[0]})" in tip
+    assert f"{model.predict_proba(X[[at]]).max():.3f}" in tip
+    assert "column x1" in tip
+    # One class alone: the points of others are neither drawn nor found.
+    browser.run(
+        "const list = document.getElementById('class'); list.value = '1';"
+        "list.dispatchEvent(new Event('change')); window.flgpReport.draw()"
+    )
+    shown = browser.run("return Array.from(window.flgpReport.screen).filter((v, k) => k % 2 === 0)")
+    visible = np.array(shown) > -1e5
+    np.testing.assert_array_equal(visible, (model.predict(X) == 1) | (y == 1))
+    browser.run("document.getElementById('reset').click()")
+    # A row of a list shows its point, and the list is saved as it stands.
+    browser.run("document.querySelector('section.list tbody tr').click()")
+    first = browser.run("return +document.querySelector('section.list tbody tr').cells[0].textContent")
+    assert browser.run("return window.flgpReport.state.selected") == first - 1
+    saved = browser.run(
+        "let got; HTMLAnchorElement.prototype.click = function () { got = [this.download, this.href]; };"
+        "document.querySelector('section.list > button').click(); return got"
+    )
+    assert saved[0] == "uncertain.csv"
+    assert saved[1].startswith("data:text/csv;charset=utf-8,row%2Cprediction")
+    assert f"%0A{first}%2C" in saved[1]
+    assert browser.log() == []
+
+
+@needs_browser
+def test_a_click_shows_the_kernel_of_the_whole_f(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(300, 2))
+    y = np.where(np.arange(300) % 3 == 0, np.sin(9 * X[:, 0]) * np.cos(9 * X[:, 1]), np.nan)
+    model = FLGPRegressor(n_anchors=40, residual="local", linear="all", random_state=0).fit(X, y)
+    assert model._process_.names[-1] == "local"
+    write_report(model, X, tmp_path / "r.html", y)
+    browser.open(tmp_path / "r.html")
+    shown = browser.run("return Array.from(window.flgpReport.covarianceFrom(5))")
+    exact = model.covariance(X, X[[5]])[:, 0]
+    np.testing.assert_allclose(shown, exact, atol=0.005 * exact.max())
+
+
+@needs_browser
+def test_it_prints(browser, regression, tmp_path):
+    model, X, y = regression
+    write_report(model, X, tmp_path / "r.html", y)
+    browser.open(tmp_path / "r.html")
+    printed = browser.pdf()
+    assert printed.startswith(b"%PDF")
+    assert len(printed) > 20_000
 
 
 @needs_browser

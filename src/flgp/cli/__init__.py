@@ -75,8 +75,14 @@ def main(arguments: list[str] | None = None) -> None:
         sentence = " ".join(str(error).split())
         typer.echo(f"Error: {printable(sentence)}", err=True)
         sys.exit(2)
-    except (Interrupt, KeyboardInterrupt):
-        typer.echo("Stopped. Run the same command again; `flgp reproduce` continues from here.", err=True)
+    except (Interrupt, KeyboardInterrupt) as error:
+        # The stages it went through, the innermost first.
+        inside = list(dict.fromkeys(getattr(error, "__notes__", [])))
+        where = f" during {' in '.join(inside)}" if inside else ""
+        typer.echo(
+            f"Stopped{where}. Run the same command again; `flgp reproduce` continues from here.",
+            err=True,
+        )
         sys.exit(130)
 
 

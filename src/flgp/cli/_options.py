@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -53,17 +56,40 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
 
 
-def reading(
-    sep: str | None,
-    decimal: str | None,
-    encoding: str | None,
-    no_header: bool,
-    marks: list[str] | None,
-    dates: str | None,
-    sheet: str | None,
+AS_FOUND = ReadOptions()  # everything by looking at the file
+
+
+def _reading(
+    sep: Sep = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
+    no_header: NoHeader = False,
+    na: Marks = None,
+    dates: Dates = None,
+    sheet: Sheet = None,
 ) -> ReadOptions:
     """How to read a table, from the options of a command."""
-    return ReadOptions(sep, decimal, encoding, not no_header, tuple(marks or ()), dates, sheet)
+    return ReadOptions(sep, decimal, encoding, not no_header, tuple(na or ()), dates, sheet)
+
+
+def reads_table(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of reading a table; it gets them as one argument, `reading`."""
+    own, added = inspect.signature(command), inspect.signature(_reading)
+    hints = get_type_hints(command, include_extras=True) | get_type_hints(_reading, include_extras=True)
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in own.parameters.items():
+        parameters += added.parameters.values() if name == "reading" else [parameter]
+    parameters = [parameter.replace(annotation=hints[parameter.name]) for parameter in parameters]
+
+    @wraps(command)
+    def with_options(**given: Any) -> None:
+        values = {name: given.pop(name) for name in added.parameters}
+        command(**given, reading=_reading(**values))
+
+    with_options.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    with_options.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": None}
+    del with_options.__wrapped__
+    return with_options
 
 
 def load_model(path: Path) -> TableModel:

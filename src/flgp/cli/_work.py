@@ -35,11 +35,12 @@ class Work:
         self._progress: Progress | None = None
         self._task = TaskID(0)
         self._open: list[tuple[str, float]] = []
+        self._done = 0.0
 
     @contextmanager
     def running(self) -> Iterator[None]:
         """Follow the stages inside; warnings become notes."""
-        with warnings.catch_warnings(record=True) as caught, observed(self._observe):
+        with warnings.catch_warnings(record=True) as caught, observed(self):
             warnings.simplefilter("always")
             if self._quiet or not sys.stderr.isatty():
                 yield
@@ -57,7 +58,7 @@ class Work:
         )
 
     def tell(self, text: str) -> None:
-        """Say how far the current stage is."""
+        """Say how far the current stage is, where there is no telling how much is left."""
         if self._progress is not None and self._open:
             self._progress.update(self._task, description=f"{self._open[0][0]}: {text}")
 
@@ -65,20 +66,35 @@ class Work:
         """A stage of the command itself."""
         return stage(name)
 
-    def _observe(self, name: str | None) -> None:
-        if name is not None:
-            self._open.append((name, time.perf_counter()))
-            if self._progress is not None:
-                # The inner stage, such as one of the folds, says more than the outer one.
-                self._progress.update(self._task, description=": ".join(part for part, _ in self._open[:2]))
+    def started(self, name: str) -> None:
+        """A stage starts."""
+        self._open.append((name, time.perf_counter()))
+        if self._progress is not None:
+            # The inner stage, such as one of the folds, says more than the outer one.
+            self._progress.update(self._task, description=": ".join(part for part, _ in self._open[:2]))
+
+    def advanced(self, share: float, text: str) -> None:
+        """The innermost stage is so far; the bar moves by its part of the whole."""
+        if self._progress is None or not self._open:
             return
-        ended, started = self._open.pop()
+        name = ": ".join(part for part, _ in self._open[:2])
+        own = self._share_of(self._open[0][0]) if len(self._open) == 1 else 0.0
+        at = self._done + own * min(share, 1.0)
+        self._progress.update(self._task, description=f"{name}: {text}", completed=at)
+
+    def ended(self) -> None:
+        """The innermost stage ends."""
+        name, started = self._open.pop()
         if self._open:
             return
+        self._done += self._share_of(name)
         if self._progress is not None:
-            self._progress.advance(self._task, self._shares.get(ended.split()[0], 0.0))
+            self._progress.update(self._task, completed=self._done)
         if not self._quiet:
-            self._console.print(f"{ended}: {time.perf_counter() - started:.2f} s", style="dim")
+            self._console.print(f"{name}: {time.perf_counter() - started:.2f} s", style="dim")
+
+    def _share_of(self, name: str) -> float:
+        return self._shares.get(name.split()[0], 0.0)
 
     def finish(self, result: dict[str, Any], text: str) -> None:
         """Print the result and the notes."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -13,6 +12,11 @@ from typing import Annotated, Any
 
 import typer
 
+from ._options import Json, Quiet
+from ._work import Work
+
+# How much of the time the stages of a command take.
+_SHARES = {"anchors": 30.0, "neighbours": 5.0, "spectrum": 45.0, "reconstruction": 10.0, "pictures": 10.0}
 app = typer.Typer(help="Brain maps: reconstruct, activation, network, seed.", no_args_is_help=True)
 
 _Index = Annotated[int | None, typer.Option(help="Which volume of a 4-D image, from 0.")]
@@ -65,21 +69,18 @@ def _stem(path: Path) -> str:
 
 
 @contextmanager
-def _results(folder: Path) -> Iterator[Any]:
-    """Output files for a folder, all or none; warnings become notes at the end."""
+def _results(folder: Path, work: Work) -> Iterator[Any]:
+    """Output files for a folder, all or none; the stages inside are shown, warnings become notes."""
     from ..neuro.outputs import output_files
 
-    with warnings.catch_warnings(record=True) as caught, output_files(folder) as files:
-        warnings.simplefilter("always")
+    with work.running(), output_files(folder) as files:
         yield files
-    said = [str(warning.message) for warning in caught if warning.category is UserWarning]
-    for text in dict.fromkeys(said):
-        typer.echo(f"Note: {' '.join(text.split())}", err=True)
 
 
-def _say(files: list[Path]) -> None:
-    for path in files:
-        typer.echo(f"wrote {path}")
+def _finish(work: Work, files: list[Path], result: dict[str, Any], lines: Sequence[str] = ()) -> None:
+    """Print what was found and which files were written."""
+    names = [str(path) for path in files]
+    work.finish({**result, "files": names}, "\n".join([*lines, *(f"wrote {name}" for name in names)]))
 
 
 def _background_image(choice: str) -> Any:
@@ -113,6 +114,8 @@ def reconstruct(
     random_state: _Seed = 0,
     background: _Background = "mni",
     figure: Annotated[bool, typer.Option(help="Also save a picture.")] = True,
+    quiet: Quiet = False,
+    as_json: Json = False,
 ) -> None:
     """Complete a map, with its standard deviation; NaN inside the mask is missing."""
     neuro = _neuro()
@@ -125,7 +128,9 @@ def reconstruct(
         "random_state": random_state,
     }
     name = _stem(image)
-    with _results(output) as files:
+    work = Work(_SHARES, quiet, as_json)
+    told: dict[str, Any] = {}
+    with _results(output, work) as files:
         if mesh is not None:
             tool = neuro.SurfaceReconstructor(estimator, **shared).fit(mesh, image)
             ending = ".func.gii"
@@ -133,7 +138,8 @@ def reconstruct(
             tool = neuro.VolumeReconstructor(estimator, mask=mask, resample=resample, **shared)
             tool.fit(image, missing=missing)
             ending = ".nii.gz"
-        result = tool.reconstruct()
+        with work.stage("reconstruction"):
+            result = tool.reconstruct()
         result.mean.to_filename(files.path(f"{name}_mean{ending}"))
         result.std.to_filename(files.path(f"{name}_std{ending}"))
         if result.scores is not None:
@@ -141,18 +147,22 @@ def reconstruct(
             files.path(f"{name}_scores.json").write_text(
                 json.dumps(scores, indent=2) + "\n", encoding="utf-8"
             )
-            typer.echo(", ".join(f"{key} {value:.6g}" for key, value in scores.items()))
+            told["scores"] = scores
         if figure:
             from ..neuro import views
 
-            if mesh is not None:
-                from ..neuro.surface_views import plot_surface_reconstruction
+            with work.stage("pictures"):
+                if mesh is not None:
+                    from ..neuro.surface_views import plot_surface_reconstruction
 
-                picture = plot_surface_reconstruction(tool, result)
-            else:
-                picture = views.plot_reconstruction(tool, result, background=_background_image(background))
-            picture.savefig(files.path(f"{name}_reconstruction.png"), dpi=130)
-    _say(files.published)
+                    picture = plot_surface_reconstruction(tool, result)
+                else:
+                    shown = _background_image(background)
+                    picture = views.plot_reconstruction(tool, result, background=shown)
+                picture.savefig(files.path(f"{name}_reconstruction.png"), dpi=130)
+    scored = told.get("scores", {})
+    lines = [", ".join(f"{key} {value:.6g}" for key, value in scored.items())] if scored else []
+    _finish(work, files.published, told, lines)
 
 
 @app.command()
@@ -167,22 +177,26 @@ def activation(
     resample: _Resample = False,
     output: _Output = Path(),
     background: _Background = "mni",
+    quiet: Quiet = False,
+    as_json: Json = False,
 ) -> None:
     """Activation regions across subjects: counts, the common region, and that of each subject."""
     neuro = _neuro()
     from ..neuro.views import plot_counts
 
-    with _results(output) as files:
-        found = neuro.activation_regions(
-            maps,
-            effective_threshold=effective_threshold,
-            min_subjects=min_subjects,
-            threshold=threshold,
-            min_voxels=min_voxels,
-            region=region,
-            index=index,
-            resample=resample,
-        )
+    work = Work({"regions": 80.0, "pictures": 20.0}, quiet, as_json)
+    with _results(output, work) as files:
+        with work.stage(f"regions of {len(maps)} maps"):
+            found = neuro.activation_regions(
+                maps,
+                effective_threshold=effective_threshold,
+                min_subjects=min_subjects,
+                threshold=threshold,
+                min_voxels=min_voxels,
+                region=region,
+                index=index,
+                resample=resample,
+            )
         grid = found.grid
 
         def save(name: str, data: Any) -> None:
@@ -199,19 +213,26 @@ def activation(
             table = csv.writer(file)
             table.writerow(["subject", "voxels", "kept"])
             table.writerows(zip(names, found.sizes.tolist(), found.kept.tolist(), strict=True))
-        picture = plot_counts(found, background=_background_image(background))
-        picture.savefig(files.path("counts.png"), dpi=130)
-    typer.echo(
-        f"{int(found.effective.sum()):,} effective voxels, {int(found.kept.sum())} of {len(maps)} subjects "
-        f"kept, {int(found.common.sum()):,} voxels common to them"
-    )
+        with work.stage("pictures"):
+            picture = plot_counts(found, background=_background_image(background))
+            picture.savefig(files.path("counts.png"), dpi=130)
+    told = {
+        "effective_voxels": int(found.effective.sum()),
+        "subjects": len(maps),
+        "kept": int(found.kept.sum()),
+        "common_voxels": int(found.common.sum()),
+    }
+    lines = [
+        f"{told['effective_voxels']:,} effective voxels, {told['kept']} of {len(maps)} subjects "
+        f"kept, {told['common_voxels']:,} voxels common to them"
+    ]
     if region is None:
-        typer.echo("The regions are chosen from the maps themselves; use --region for an independent one.")
+        lines.append("The regions are chosen from the maps themselves; use --region for an independent one.")
     if len(maps) < min_subjects and region is None:
-        typer.echo(
+        lines.append(
             f"Fewer than {min_subjects} maps: a voxel is effective if all of them reach the threshold."
         )
-    _say(files.published)
+    _finish(work, files.published, told, lines)
 
 
 @app.command()
@@ -231,6 +252,8 @@ def network(
     n_neighbors: _Neighbors = 3,
     n_eigenpairs: _Eigenpairs = None,
     random_state: _Seed = 0,
+    quiet: Quiet = False,
+    as_json: Json = False,
 ) -> None:
     """Coactivation networks: correlation between atlas regions under the fitted prior of each map.
 
@@ -245,27 +268,39 @@ def network(
     names = _unique([_stem(path) for path in maps])
     groups = read_groups(covariates, group_by, names)
     estimator = _model(n_anchors, n_neighbors, n_eigenpairs, "none", random_state)
-    with _results(output) as files:
+    work = Work({"map": 90.0 / len(maps), "pictures": 10.0}, quiet, as_json)
+    with _results(output, work) as files:
         made = []
-        for name, path in zip(names, maps, strict=True):
-            tool = neuro.VolumeReconstructor(
-                estimator, mask=mask, index=index, resample=resample, smooth=True, random_state=random_state
-            ).fit(path)
-            found = neuro.coactivation_network(
-                tool, atlas, labels, threshold=threshold, min_voxels=min_voxels, resample=resample
-            )
+        for number, (name, path) in enumerate(zip(names, maps, strict=True)):
+            with work.stage(f"map {number + 1} of {len(maps)}"):
+                tool = neuro.VolumeReconstructor(
+                    estimator,
+                    mask=mask,
+                    index=index,
+                    resample=resample,
+                    smooth=True,
+                    random_state=random_state,
+                ).fit(path)
+                found = neuro.coactivation_network(
+                    tool, atlas, labels, threshold=threshold, min_voxels=min_voxels, resample=resample
+                )
             made.append((name, groups[name], found))
             write_matrix(files.path(f"{name}_network.csv"), found)
             write_graphml(files.path(f"{name}_network.graphml"), found)
         made.sort(key=lambda entry: entry[1])
         write_edges(files.path("edges.csv"), made)
         titles = [(f"{name} ({group})" if group else name, found) for name, group, found in made]
-        plot_networks(titles).savefig(files.path("networks.png"), dpi=130)
+        with work.stage("pictures"):
+            plot_networks(titles).savefig(files.path("networks.png"), dpi=130)
+    lines, told = [], []
     for name, group, found in made:
         note = f" ({group})" if group else ""
-        told = f"{len(found.edges)} edges above {threshold:g}" if found.edges else no_edges(found)
-        typer.echo(f"{name}{note}: {len(found.labels)} regions, {told}")
-    _say(files.published)
+        edges = f"{len(found.edges)} edges above {threshold:g}" if found.edges else no_edges(found)
+        lines.append(f"{name}{note}: {len(found.labels)} regions, {edges}")
+        told.append(
+            {"map": name, "group": group or None, "regions": len(found.labels), "edges": len(found.edges)}
+        )
+    _finish(work, files.published, {"threshold": threshold, "networks": told}, lines)
 
 
 @app.command()
@@ -292,6 +327,8 @@ def seed(
     n_eigenpairs: _Eigenpairs = None,
     random_state: _Seed = 0,
     background: _Background = "mni",
+    quiet: Quiet = False,
+    as_json: Json = False,
 ) -> None:
     """Log prior correlation of every voxel with a seed, for each map.
 
@@ -302,31 +339,37 @@ def seed(
     from ..neuro.views import plot_seed
 
     estimator = _model(n_anchors, n_neighbors, n_eigenpairs, "none", random_state)
-    with _results(output) as files:
-        found = neuro.activation_regions(
-            maps,
-            effective_threshold=effective_threshold,
-            min_subjects=min_subjects,
-            threshold=threshold,
-            min_voxels=1,
-            region=mask if region is None else region,
-            index=index,
-            resample=resample,
-        )
+    work = Work({"regions": 10.0, "map": 90.0 / len(maps)}, quiet, as_json)
+    lines, told = [], []
+    with _results(output, work) as files:
+        with work.stage(f"regions of {len(maps)} maps"):
+            found = neuro.activation_regions(
+                maps,
+                effective_threshold=effective_threshold,
+                min_subjects=min_subjects,
+                threshold=threshold,
+                min_voxels=1,
+                region=mask if region is None else region,
+                index=index,
+                resample=resample,
+            )
         where = found.grid.at(found.peak()) if at is None else at
         names = _unique([_stem(path) for path in maps])
-        for name, path, region_mask in zip(names, maps, found.regions, strict=True):
-            tool = neuro.VolumeReconstructor(
-                estimator, mask=found.grid.image(region_mask), index=index, resample=True, smooth=True
-            ).fit(path)
-            result = neuro.seed_map(tool, where, nearest=nearest)
-            result.log_correlation.to_filename(files.path(f"{name}_seed_log_correlation.nii.gz"))
-            result.distance.to_filename(files.path(f"{name}_seed_distance.nii.gz"))
-            picture = plot_seed(result, background=_background_image(background), name=name)
-            picture.savefig(files.path(f"{name}_seed.png"), dpi=130)
-            x, y, z = result.at
-            typer.echo(f"{name}: seed at {x:g} {y:g} {z:g} mm, {int(region_mask.sum()):,} voxels")
-    _say(files.published)
+        for number, (name, path, region_mask) in enumerate(zip(names, maps, found.regions, strict=True)):
+            with work.stage(f"map {number + 1} of {len(maps)}"):
+                tool = neuro.VolumeReconstructor(
+                    estimator, mask=found.grid.image(region_mask), index=index, resample=True, smooth=True
+                ).fit(path)
+                result = neuro.seed_map(tool, where, nearest=nearest)
+                result.log_correlation.to_filename(files.path(f"{name}_seed_log_correlation.nii.gz"))
+                result.distance.to_filename(files.path(f"{name}_seed_distance.nii.gz"))
+                picture = plot_seed(result, background=_background_image(background), name=name)
+                picture.savefig(files.path(f"{name}_seed.png"), dpi=130)
+            x, y, z = (float(value) for value in result.at)
+            voxels = int(region_mask.sum())
+            lines.append(f"{name}: seed at {x:g} {y:g} {z:g} mm, {voxels:,} voxels")
+            told.append({"map": name, "seed": [x, y, z], "voxels": voxels})
+    _finish(work, files.published, {"maps": told}, lines)
 
 
 def _unique(names: list[str]) -> list[str]:

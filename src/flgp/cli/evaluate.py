@@ -8,20 +8,14 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from ..tables import TableModel, prepare, read_table, write_table
-from ..tables.files import check_output
+from ..tables import ReadOptions, TableModel, prepare, read_table, write_table
+from ..tables.writing import check_output
 from ._options import (
+    AS_FOUND,
     Data,
-    Dates,
-    Decimal,
-    Encoding,
     Json,
-    Marks,
-    NoHeader,
     Quiet,
-    Sep,
-    Sheet,
-    reading,
+    reads_table,
 )
 from ._work import Work
 from .fit import (
@@ -51,6 +45,7 @@ _MOST_SHOWN = 12
 _WORST = 10
 
 
+@reads_table
 def evaluate(
     data: Data,
     target: Target,
@@ -70,13 +65,7 @@ def evaluate(
     seed: Seed = 0,
     jobs: Jobs = None,
     option: Option = None,
-    sep: Sep = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    no_header: NoHeader = False,
-    na: Marks = None,
-    dates: Dates = None,
-    sheet: Sheet = None,
+    reading: ReadOptions = AS_FOUND,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -88,12 +77,11 @@ def evaluate(
     check_choices(likelihood, scaling, missing)
     if output is not None:
         check_output(output)
-    options = reading(sep, decimal, encoding, no_header, na, dates, sheet)
     work = Work(_SHARES, quiet, as_json)
     with work.running():
         with work.stage("reading the table"):
             table = prepare(
-                read_table(data, options, work.notes),
+                read_table(data, reading, work.notes),
                 target,
                 features=features or (),
                 exclude=exclude or (),

@@ -9,22 +9,16 @@ from typing import Annotated, Any
 import typer
 
 from .._files import check_target
-from ..tables import Prepared, TableError, TableModel, prepare, read_table
+from ..tables import Prepared, ReadOptions, TableError, TableModel, prepare, read_table
 from ..tables.schema import MISSING_RULES, SCALINGS
 from ..tables.target import TASKS
 from ._options import (
+    AS_FOUND,
     Data,
-    Dates,
-    Decimal,
-    Encoding,
     Json,
-    Marks,
-    NoHeader,
     Quiet,
-    Sep,
-    Sheet,
     plain,
-    reading,
+    reads_table,
 )
 from ._work import Work
 
@@ -85,6 +79,7 @@ Option = Annotated[
 ]
 
 
+@reads_table
 def fit(
     data: Data,
     target: Target,
@@ -98,6 +93,13 @@ def fit(
             f"Default: {_FOLDS}, if there are {_FEWEST_LABELS} to {_MOST_LABELS:,} labels.",
         ),
     ] = None,
+    compact: Annotated[
+        bool,
+        typer.Option(
+            "--compact",
+            help="A small file for predictions, without the labels.",
+        ),
+    ] = False,
     features: Features = None,
     exclude: Exclude = None,
     task: Task = None,
@@ -110,13 +112,7 @@ def fit(
     seed: Seed = 0,
     jobs: Jobs = None,
     option: Option = None,
-    sep: Sep = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    no_header: NoHeader = False,
-    na: Marks = None,
-    dates: Dates = None,
-    sheet: Sheet = None,
+    reading: ReadOptions = AS_FOUND,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -130,12 +126,11 @@ def fit(
     if not output.resolve().parent.is_dir():
         raise TableError(f"There is no folder {output.parent}. Create it first.")
     check_target(output, [data])
-    options = reading(sep, decimal, encoding, no_header, na, dates, sheet)
     work = Work(_SHARES, quiet, as_json)
     with work.running():
         with work.stage("reading the table"):
             table = prepare(
-                read_table(data, options, work.notes),
+                read_table(data, reading, work.notes),
                 target,
                 features=features or (),
                 exclude=exclude or (),
@@ -151,7 +146,7 @@ def fit(
         model = TableModel.fit(estimator, table.frame, table.schema)
         work.notes += _reduced(model.estimator)
         with work.stage("writing the model"):
-            save(model, output)
+            save(model, output, compact=compact)
         folds = _folds(cv, int(table.frame[target].notna().sum()), quiet and not as_json)
         found = cross_validated(work, model, table, folds) if folds else None
     result = _result(model, table.frame, output)

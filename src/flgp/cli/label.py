@@ -7,29 +7,24 @@ from typing import Annotated
 
 import typer
 
-from ..tables import TableError, read_table, write_table
-from ..tables.files import check_output
+from ..tables import ReadOptions, TableError, read_table, write_table
+from ..tables.writing import check_output
 from ._options import (
+    AS_FOUND,
     Data,
-    Dates,
-    Decimal,
-    Encoding,
     Json,
-    Marks,
     Model,
-    NoHeader,
     Quiet,
-    Sep,
-    Sheet,
     load_model,
-    reading,
+    reads_table,
 )
 from ._work import Work
 
-STRATEGIES = ("auto", "uncertainty", "diverse", "variance", "random")
+STRATEGIES = ("auto", "coverage", "uncertainty", "diverse", "variance", "random")
 _SHARES = {"loading": 20.0, "reading": 20.0, "choosing": 55.0, "writing": 5.0}
 
 
+@reads_table
 def label(
     model: Model,
     data: Data,
@@ -39,32 +34,26 @@ def label(
     number: Annotated[int, typer.Option("--number", "-n", min=1, help="How many rows.")] = 20,
     strategy: Annotated[str, typer.Option(help=f"One of {', '.join(STRATEGIES)}.")] = "auto",
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
-    sep: Sep = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    no_header: NoHeader = False,
-    na: Marks = None,
-    dates: Dates = None,
-    sheet: Sheet = None,
+    reading: ReadOptions = AS_FOUND,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Choose the rows of a table whose labels would help the model most, and write them to a file.
 
     Rows that have a label are left out. Fill in the target in the file, put those labels into the table, and
-    fit again. uncertainty: where the model is least sure; diverse: the same, but rows that differ; variance:
-    where a label tells most about all others; auto: uncertainty for classes, variance for numbers.
+    fit again. coverage: rows that stand for many in doubt; uncertainty: where the model is least sure;
+    diverse: the same, but rows that differ; variance: where a label tells most about all others;
+    auto: coverage for classes, variance for numbers.
     """
     if strategy not in STRATEGIES:
         raise TableError(f"Unknown --strategy {strategy!r}. Use one of {', '.join(STRATEGIES)}.")
     check_output(output)
-    options = reading(sep, decimal, encoding, no_header, na, dates, sheet)
     work = Work(_SHARES, quiet, as_json)
     with work.running():
         with work.stage("loading the model"):
             fitted = load_model(model)
         with work.stage("reading the table"):
-            frame = read_table(data, options, work.notes)
+            frame = read_table(data, reading, work.notes)
         with work.stage("choosing the rows"):
             rows, target = frame.assign(flgp_row=range(1, len(frame) + 1)), fitted.schema.target
             if target in frame.columns:

@@ -8,24 +8,18 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from ..tables import TableError, read_blocks
-from ..tables.files import TableWriter, check_output
+from ..tables import ReadOptions, TableError, read_blocks
+from ..tables.writing import TableWriter, check_output
 from ._options import (
+    AS_FOUND,
     Data,
-    Dates,
-    Decimal,
-    Encoding,
     Exposure,
     Json,
-    Marks,
     Model,
-    NoHeader,
     Quiet,
-    Sep,
-    Sheet,
     Trials,
     load_model,
-    reading,
+    reads_table,
 )
 from ._work import Work
 
@@ -35,6 +29,7 @@ _DRIFT = 3  # exit code
 _SHARES = {"loading": 20.0, "reading,": 80.0}
 
 
+@reads_table
 def predict(
     model: Model,
     data: Data,
@@ -65,13 +60,7 @@ def predict(
     block_rows: Annotated[
         int, typer.Option(min=1, help="Rows in memory at a time (text, JSON lines, Parquet).")
     ] = 100_000,
-    sep: Sep = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    no_header: NoHeader = False,
-    na: Marks = None,
-    dates: Dates = None,
-    sheet: Sheet = None,
+    reading: ReadOptions = AS_FOUND,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -88,7 +77,6 @@ def predict(
         raise TableError("--json needs --output: predictions and summary cannot both go to the screen.")
     if output is not None:
         check_output(output, model, data)
-    options = reading(sep, decimal, encoding, no_header, na, dates, sheet)
     work = Work(_SHARES, quiet or output is None, as_json)
     rows, n_far, names = 0, 0, []
     with work.running():
@@ -96,7 +84,7 @@ def predict(
             fitted = load_model(model)
         with work.stage("reading, predicting and writing"), TableWriter(output, escape_formulas) as writer:
             columns = {"exposure": exposure, "trials": trials}
-            for frame in read_blocks(data, block_rows, options, work.notes):
+            for frame in read_blocks(data, block_rows, reading, work.notes):
                 predictions = rounded(fitted.predict(frame, coverage, work.notes, columns), digits)
                 rows, names = rows + len(frame), list(predictions.columns)
                 n_far += int(np.sum(predictions["distance"].to_numpy() > far))

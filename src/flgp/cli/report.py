@@ -9,24 +9,18 @@ import numpy as np
 import typer
 
 from .._files import check_target
-from ..tables import TableError, TableModel, read_table
+from ..tables import ReadOptions, TableError, TableModel, read_table
 from ..tables.model import labels, numbers
 from ._options import (
+    AS_FOUND,
     Data,
-    Dates,
-    Decimal,
-    Encoding,
     Exposure,
     Json,
-    Marks,
     Model,
-    NoHeader,
     Quiet,
-    Sep,
-    Sheet,
     Trials,
     load_model,
-    reading,
+    reads_table,
 )
 from ._work import Work
 
@@ -35,6 +29,7 @@ _FEWEST_LABELS, _MOST_LABELS, _FOLDS = 10, 2_000, 5
 _SHARES = {"loading": 10.0, "reading": 10.0, "predictions,": 80.0}
 
 
+@reads_table
 def report(
     model: Model,
     data: Data,
@@ -45,13 +40,7 @@ def report(
     max_points: Annotated[
         int, typer.Option(min=1, help="Show at most this many points, a random sample.")
     ] = 100_000,
-    sep: Sep = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    no_header: NoHeader = False,
-    na: Marks = None,
-    dates: Dates = None,
-    sheet: Sheet = None,
+    reading: ReadOptions = AS_FOUND,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -64,13 +53,12 @@ def report(
     if not output.resolve().parent.is_dir():
         raise TableError(f"There is no folder {output.parent}. Create it first.")
     check_target(output, [model, data])
-    options = reading(sep, decimal, encoding, no_header, na, dates, sheet)
     work = Work(_SHARES, quiet, as_json)
     with work.running():
         with work.stage("loading the model"):
             fitted = load_model(model)
         with work.stage("reading the table"):
-            frame = read_table(data, options, work.notes)
+            frame = read_table(data, reading, work.notes)
         schema, estimator = fitted.schema, fitted.estimator
         with work.stage("predictions, evidence and page"):
             y, sizes = None, {}

@@ -18,8 +18,6 @@ from .._typing import Array, BoolArray, RowLike
 from ..likelihoods import AnyLikelihood, Bernoulli, Categorical, Observations
 from ..process.draws_field import DrawsField
 from ..process.evidence import KnownValues, Target
-from ..process.learning import LearnedFunction
-from ..process.sharpness import best_sharpness
 from ..rows.blocks import take_rows
 from ..rows.labels import is_missing_label
 from ..rows.sources import is_distributed, is_streamed, local_labels
@@ -40,6 +38,8 @@ MEANS = ("auto", "constant", "zero")
 _FEWEST, _FEWEST_PER_CLASS = 5, 3
 # Fitted rows over which shares of classes are averaged.
 _SHARE_ROWS = 20_000
+# Probabilities of the fitted rows that a model keeps, 80 MB.
+_KEPT_NUMBERS = 10_000_000
 
 
 @documented
@@ -87,8 +87,13 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
     ----------
     {attributes}
     classes_ : array of shape (C,)
+    transduction_proba_ : array of shape (n, C)
+        Class probabilities of the fitted rows, where there are more than two classes that are coupled.
     sharpness_ : float
-        What the posterior mean of f is multiplied by; 1 where nothing is calibrated.
+        What the probit's posterior mean of f was multiplied by; 1 where nothing is calibrated.
+    class_model_shares_ : dict
+        How much "probit", "least squares" and "linear least squares" count in the probabilities: those that
+        predict left-out labels best.
     residual_kernel_, residual_length_scale_, residual_variance_
         As in `FLGPRegressor`, one entry for each latent function.
 
@@ -143,7 +148,13 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             shares = check_class_prior(self.class_prior, self.classes_)
             geometry = fit_model(self, rows, labels, targets)
             self._shift_ = self._class_shift(shares, rows, labels)
-            transduce(self, geometry, rows, self._most_probable)
+            # Coupled classes are compared by their probabilities, which are therefore known.
+            known = self._process_.coupled is not None and rows.shape[0] * len(self.classes_) <= _KEPT_NUMBERS
+            found = transduce(self, geometry, rows, self._probabilities if known else self._most_probable)
+            if found is not None and known:
+                self.transduction_proba_, found = found, self.classes_[found.argmax(axis=1)]
+            if found is not None:
+                self.transduction_ = found
         return self
 
     def update(
@@ -244,12 +255,14 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
     def _function_names(self) -> list[Hashable]:
         """What each target is about: a class, or None for all of them together."""
         count = len(self.classes_)
-        if count == 1 or self._couples(count):
+        if count == 1 or (count > 2 and self._exclusive(count)):
             return [None]
         return (self.classes_ if count > 2 else self.classes_[1:]).tolist()
 
-    def _couples(self, n_classes: int) -> bool:
-        return n_classes > 2 and self.multi_class != "one_vs_rest" and self.inference in ("auto", "ep")
+    def _exclusive(self, n_classes: int) -> bool:
+        """Whether the classes are learned together; two of them with a given amplitude are the paper's."""
+        free = n_classes > 2 or (n_classes == 2 and self.amplitude is None)
+        return free and self.multi_class != "one_vs_rest" and self.inference in ("auto", "ep")
 
     def _targets(
         self, labels: Labels, known: Mapping[Hashable, KnownValues] | Sequence[KnownValues] | None = None
@@ -267,13 +280,16 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             kept = known
         else:
             kept = dict(zip(names, known, strict=True))
-        likelihood = Categorical(count) if self._couples(count) else Bernoulli()
+        likelihood: AnyLikelihood = Bernoulli()
+        if self._exclusive(count):
+            likelihood = Categorical(count) if count > 2 else Bernoulli("probit")
+            self._check_local_suits(likelihood)
+            obs, values = Observations.of(codes.astype(float), weight=weight), kept.get(names[0])
+            # There may have been fewer classes before.
+            same = values if values is not None and isinstance(values.likelihood, type(likelihood)) else None
+            constant = self._constant(likelihood, obs)
+            return [Target(positions, obs, likelihood, constant, same, True, self._calibrates())]
         self._check_local_suits(likelihood)
-        if isinstance(likelihood, Categorical):
-            obs, values = Observations.of(codes, weight=weight), kept.get(None)
-            # There may have been a single class before.
-            same = values if values is not None and isinstance(values.likelihood, Categorical) else None
-            return [Target(positions, obs, likelihood, self._constant(likelihood, obs), same)]
         wanted = range(count) if count > 2 else [count - 1]
         targets = []
         for k, name in zip(wanted, names, strict=True):
@@ -285,17 +301,27 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
     def _constant(self, likelihood: AnyLikelihood, obs: Observations) -> Constant:
         """The constant of a latent function: a regression on covariates or groups has one."""
         covariates = self._roles_.linear is not None or self.groups is not None
-        coupled = isinstance(likelihood, Categorical)
-        if self.mean == "zero" or (self.mean == "auto" and not covariates and not coupled):
+        together = self._exclusive(len(self.classes_))
+        if self.mean == "zero" or (self.mean == "auto" and not covariates and not together):
             return Constant()
         mean = 0.0 if isinstance(likelihood, Categorical) else likelihood.initial_mean(obs)
         return Constant(mean, likelihood.latent_scale(obs) ** 2)
 
-    def _calibrate(self, functions: Sequence[LearnedFunction]) -> None:
-        """Sharpness by left-out labels: of a free model with one posterior, by expectation propagation."""
-        able = self.calibrate and self.inference in ("auto", "ep") and self.hyperparameters == "optimize"
-        whole = self.multi_class != "one_vs_rest" and self.amplitude is None and len(self.classes_) > 1
-        self.sharpness_ = best_sharpness(functions) if able and whole else 1.0
+    def _calibrates(self) -> bool:
+        """Whether left-out labels say how sure to be: those of a free model with one posterior."""
+        return bool(self.calibrate) and self.hyperparameters == "optimize" and self.amplitude is None
+
+    @property
+    def sharpness_(self) -> float:
+        """What the probit's posterior mean of f was multiplied by; 1 where nothing is calibrated."""
+        check_is_fitted(self)
+        return self._process_.calibration.sharpness
+
+    @property
+    def class_model_shares_(self) -> dict[str, float]:
+        """How much "probit", "least squares" and "linear least squares" count in the probabilities."""
+        check_is_fitted(self)
+        return dict(self._process_.calibration.shares)
 
     # -- predictions -------------------------------------------------------------------------------------
 
@@ -311,7 +337,9 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         array of shape (n, C)
         """
         check_is_fitted(self)
-        return self._answer(self._validated(X, reset=False), self._probabilities)
+        X = self._validated(X, reset=False)
+        known = self._remembered(X, "transduction_proba_")
+        return self._answer(X, self._probabilities) if known is None else known
 
     def _probabilities(self, views: Sequence[View]) -> Array:
         p = self._unshifted(views)
@@ -320,12 +348,12 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         return shifted(np.log(np.maximum(p, np.finfo(float).tiny)), self._shift_)
 
     def _unshifted(self, views: Sequence[View]) -> Array:
-        process, count, sharpness = self._process_, len(self.classes_), self.sharpness_
+        process, count = self._process_, len(self.classes_)
         if count == 1:
             return np.ones((len(views[0]), 1))
         if process.coupled is not None:
-            return process.class_probabilities(views, sharpness)
-        columns = [function.predictive_mean(views, sharpness=sharpness) for function in process.functions]
+            return process.class_probabilities(views)
+        columns = [function.predictive_mean(views) for function in process.functions]
         if count == 2:
             return np.stack([1.0 - columns[0], columns[0]], axis=1)
         return exactly_one(np.stack(columns, axis=1))
@@ -354,7 +382,9 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         array of shape (n,)
         """
         check_is_fitted(self)
-        return self._answer(self._validated(X, reset=False), self._most_probable)
+        X = self._validated(X, reset=False)
+        known = self._remembered(X, "transduction_")
+        return self._answer(X, self._most_probable) if known is None else known
 
     def _most_probable(self, views: Sequence[View]) -> Array:
         function = self._process_.functions[0]
@@ -379,8 +409,6 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         check_is_fitted(self)
         f = self.sample_f(X, n_samples, random_state, prior)
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31) + 1)
-        if not prior and self.sharpness_ != 1.0:
-            f = f + (self.sharpness_ - 1.0) * self._latent_mean(X)[..., None]
         uniform = rng.random((f.shape[0], n_samples))
         if len(self.classes_) == 1:
             return np.full(uniform.shape, self.classes_[0])
@@ -396,14 +424,6 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         if self._shift_ is not None:
             p = np.exp(log_softmax(np.log(np.maximum(p, 1e-300)) + self._shift_[:, None], axis=1))
         return self.classes_[(uniform[:, None, :] > np.cumsum(p, axis=1)[:, :-1]).sum(axis=1)]
-
-    def _latent_mean(self, X: Any) -> Array:
-        """E f, (n,) or (n, C)."""
-        functions = self._process_.functions
-        return self._answer(
-            self._validated(X, reset=False),
-            lambda views: self._columns([function.latent_mean(views) for function in functions]),
-        )
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy over the labelled rows."""

@@ -1,9 +1,9 @@
 """Which rows to label next: uncertain ones, or those whose labels tell most about all others.
 
-The second is closed-form in weight space. The posterior covariance of f between two points is the inner
-product of two rows of a matrix S (n, K). A label at x changes it by a rank-one term that does not depend on
-the label's value, so that a batch is chosen one row at a time, each given the labels that those before it
-will have: copies of a chosen row gain nothing.
+The latter on the graph alone (`coverage`), or by the model's own posterior. That is closed-form in weight
+space: the posterior covariance of f between two points is the inner product of two rows of a matrix S (n, K).
+A label at x changes it by a rank-one term that does not depend on the label's value. So a batch is chosen one
+row at a time, each given the labels that those before it will have: copies of a chosen row gain nothing.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from .._typing import Array, BoolArray, IntArray
 from ..process.field import WeightField
 from ..process.mixture import LatentFunction
 from ..rows.blocks import take_rows
+from .coverage import correlated, cover, diffusion_time
 from .validation import check_choice, check_count
 
 if TYPE_CHECKING:
     from ._latent import LatentModel
 
-STRATEGIES = ("auto", "uncertainty", "diverse", "variance", "random")
+STRATEGIES = ("auto", "coverage", "uncertainty", "diverse", "variance", "random")
 # Rows that are considered, and rows whose variance is to fall: random samples of X.
 _MOST_CANDIDATES, _MOST_REFERENCES = 10_000, 5_000
 # A batch of uncertain rows is chosen among this many times as many, so that they differ.
@@ -58,7 +59,7 @@ def suggest(
     if strategy == "random":
         return rng.permutation(free)[:n]
     if strategy == "auto":
-        strategy = "variance" if probability is None else "uncertainty"
+        strategy = "variance" if probability is None else "coverage"
     if strategy in ("uncertainty", "diverse"):
         doubt = _doubt(model, take_rows(X, free), None if probability is None else probability[free])
         if strategy == "uncertainty":
@@ -66,8 +67,26 @@ def suggest(
         return free[_uncertain_and_different(model, take_rows(X, free), doubt, n, seed)]
     pool = _sample(free, max(_MOST_CANDIDATES, n), rng)
     others = _sample(np.arange(len(X)), _MOST_REFERENCES, rng)
+    if strategy == "coverage":
+        rows = take_rows(X, others)
+        doubt = _doubt(model, rows, None if probability is None else probability[others])
+        return pool[_covering(model, take_rows(X, pool), rows, doubt, n)]
     p = None if probability is None else (probability[pool], probability[others])
     return pool[_least_variance(model, take_rows(X, pool), take_rows(X, others), p, n)]
+
+
+def _covering(model: LatentModel, own: Array, others: Array, doubt: Array, n: int) -> IntArray:
+    """Positions of n rows that stand for the most doubt at other points, on the graph alone."""
+    labels = getattr(model, "_labels_", None)
+    known = own[:0] if labels is None else np.asarray(labels.points)
+    time = diffusion_time(model.eigenvalues_, len(known) + n)
+
+    def at(rows: Array) -> Array:
+        places = model._inputs(rows).places
+        return correlated(model.basis_.features(places), places.closeness, model.eigenvalues_, time)
+
+    with model._working():
+        return cover(at(own), at(others), at(known), doubt, n)
 
 
 def _doubt(model: LatentModel, X: Array, probability: Array | None) -> Array:

@@ -9,9 +9,9 @@ import numpy as np
 from .._typing import Array
 from ..likelihoods import AnyLikelihood, Categorical, Observations
 from ..terms.local.euclidean import LocalModel
-from ._sites import Marginals, SiteSolver, make_solver
 from .expectation_propagation import AndersonMixer, cavities, in_standard_deviations
 from .posterior import Evaluation, LeftOut
+from .sites import Marginals, SiteSolver, make_solver
 
 _SWEEPS = 80
 # A step of so many standard deviations, or sites as large as this, mean that the sweeps diverge; then a part

@@ -10,8 +10,8 @@ import numpy as np
 from .._typing import Array
 from ..likelihoods import AnyLikelihood, Categorical, Likelihood, Observations
 from ..terms.local.euclidean import LocalModel
-from ._sites import Marginals, SiteSolver, make_solver
 from .posterior import Evaluation, LeftOut
+from .sites import Marginals, SiteSolver, make_solver
 
 _PARALLEL_SWEEPS, _SEQUENTIAL_SWEEPS = 100, 60
 _TOLERANCE, _ROUGH_TOLERANCE = 1e-6, 3e-3

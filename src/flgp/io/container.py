@@ -8,7 +8,8 @@
     header    JSON; its "arrays" lists dtype, shape and order of each array
     arrays    little-endian, each starting at a multiple of 64 bytes from the first
 
-Offsets are not stored: they follow from the sizes, so arrays cannot overlap or leave gaps.
+Numbers of 4 bytes are read as numbers of 8: compact files hold them to be small. Offsets are not stored:
+they follow from the sizes, so arrays cannot overlap or leave gaps.
 """
 
 from __future__ import annotations
@@ -87,14 +88,15 @@ class ModelFile:
         self._digest = hashlib.sha256(MAGIC + fixed)
         self._digest.update(text)
         self.header = self._parsed(text)
-        self.table = [self._checked_entry(entry) for entry in self.header["arrays"]]
+        self._stored = [self._checked_entry(entry) for entry in self.header["arrays"]]
         # Before any array is read: the file must be as long as its arrays are.
-        if sum(_padded(entry.nbytes) for entry in self.table) != self._payload_bytes:
+        if sum(_padded(entry.nbytes) for entry in self._stored) != self._payload_bytes:
             raise _damaged(path)
+        self.table = [entry._replace(dtype=_wide(entry.dtype)) for entry in self._stored]
 
     def arrays(self) -> list[np.ndarray]:
         """All arrays, each in memory of its own."""
-        found = [self._read_array(entry) for entry in self.table]
+        found = [self._read_array(entry) for entry in self._stored]
         self._check_seal()
         for values in found:
             if not _is_proper(values):
@@ -182,7 +184,8 @@ class ModelFile:
         self._digest.update(padding)
         if padding.strip(b"\0"):
             raise _damaged(self._path)
-        return flat.view(entry.dtype).reshape(entry.shape, order=entry.order)  # type: ignore[call-overload]
+        values = flat.view(entry.dtype).reshape(entry.shape, order=entry.order)  # type: ignore[call-overload]
+        return values.astype(_wide(entry.dtype), copy=False)
 
     def _check_seal(self) -> None:
         if self._digest.digest() != self._seal:
@@ -208,6 +211,11 @@ def opened(path: str | os.PathLike, max_bytes: int) -> Iterator[ModelFile]:
 def array_table(arrays: Sequence[np.ndarray]) -> list[ArrayEntry]:
     """What a header says about arrays."""
     return [ArrayEntry(a.dtype, a.shape, "C" if a.flags.c_contiguous else "F") for a in arrays]
+
+
+def _wide(dtype: np.dtype) -> np.dtype:
+    """What numbers of a dtype are in memory."""
+    return np.dtype("<f8") if dtype == np.dtype("<f4") else dtype
 
 
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

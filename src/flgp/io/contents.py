@@ -276,6 +276,8 @@ class _Fit:
             self._classes(count, coupled)
         elif coupled or (self.sections["one target"] and count != 1):
             raise wrong("process", "has another number of functions than the model has targets")
+        elif (process["correlation"] is None) != (self.given.get("coregionalization") is None):
+            raise wrong("process", "links outputs where the parameters do not, or the other way round")
         elif self.labels is not None and self.labels["y"].shape[1:] != (count,):
             raise wrong("labels", "have another number of targets than the model")
 
@@ -302,6 +304,9 @@ class _Fit:
             if len(self.labels["y"].shape) != 1:
                 raise wrong("labels", same)
             self.check.later("labels", same, _same_classes, self.labels["y"], classes)
+        probable = self.learned.get("transduction_proba_")
+        if probable is not None and probable.shape[1] != size:
+            raise wrong("transduction_proba_", "has another number of classes than the model")
         predicted = self.learned.get("transduction_")
         if predicted is not None:
             words = "has classes that the model does not know"

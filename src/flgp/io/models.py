@@ -16,8 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import Array
 from ..estimators import FLGPClassifier, FLGPRegressor, HeatKernelFeatures
 from ..estimators.columns import choose_roles
+from ..process.compact_field import expanded
 from . import container
 from .codec import Decoder, Encoder
+from .compact import are_close, narrowed, widened, without_rows
 from .contents import check_contents
 from .errors import ModelFileError
 
@@ -50,7 +52,7 @@ _SECTIONS = {
 }
 
 
-def save(model: Any, path: str | os.PathLike) -> None:
+def save(model: Any, path: str | os.PathLike, *, compact: bool = False) -> None:
     """Write a fitted model to one file: JSON and plain arrays, no pickle.
 
     The file is written under a temporary name and then renamed, so a crash never leaves half a file. It holds
@@ -60,6 +62,11 @@ def save(model: Any, path: str | os.PathLike) -> None:
     ----------
     model : FLGPRegressor, FLGPClassifier, HeatKernelFeatures or TableModel, fitted
     path : path
+    compact : bool
+        A much smaller file for predictions, which agree to 1e-4: numbers of large arrays in 4 bytes where
+        that is enough, the posterior by its weights, and no rows of the fit but those that the model consists
+        of (anchors, labelled points of a local term). `update` and `log_marginal_likelihood` need the labels,
+        and say so.
 
     Raises
     ------
@@ -85,6 +92,16 @@ def save(model: Any, path: str | os.PathLike) -> None:
             f"flgp.save stores {known}, not {type(estimator).__name__}. Use joblib for other objects."
         )
     check_is_fitted(estimator)
+    if compact:
+        header, arrays = _compact_contents(name, estimator, table)
+    else:
+        header, arrays = _contents(name, estimator, table, estimator)
+    _refuse_unreadable(estimator, header, [widened(values) for values in arrays])
+    container.write(path, header, arrays)
+
+
+def _contents(name: str, estimator: Any, table: Any, witness: Any) -> tuple[dict[str, Any], list[np.ndarray]]:
+    """Header and arrays of a file; `witness` is the model whose predictions `load` repeats."""
     encoder = Encoder()
     learned = {name: value for name, value in vars(estimator).items() if _is_learned(name)}
     header = {
@@ -99,11 +116,32 @@ def save(model: Any, path: str | os.PathLike) -> None:
         "table": None if table is None else encoder.encode(table),
         "versions": _versions(),
     }
-    points = estimator._examples_[:_WITNESSES]
-    header["witness"] = encoder.encode([points, *_predictions(estimator, points)])
+    points = witness._examples_[:_WITNESSES]
+    header["witness"] = encoder.encode([points, *_predictions(witness, points)])
     header["labels"] = _unless_large(encoder, getattr(estimator, "_labels_", None))
-    _refuse_unreadable(estimator, header, encoder.arrays)
-    container.write(path, header, encoder.arrays)
+    return header, encoder.arrays
+
+
+def _compact_contents(name: str, estimator: Any, table: Any) -> tuple[dict[str, Any], list[np.ndarray]]:
+    """The same without rows of the fit, and with 4 bytes for a number of a large array where they will do."""
+    short = without_rows(estimator)
+    header, arrays = _contents(name, short, table, estimator)
+    # What the file holds is a slightly different model: that one must reproduce its own predictions.
+    rounded = _estimator(header, Decoder([widened(narrowed(values)) for values in arrays]))
+    points = _probes(rounded)
+    if not are_close(_predictions(estimator, points), _predictions(rounded, points)):
+        rounded = _estimator(header, Decoder(arrays))
+        return _contents(name, short, table, rounded)
+    header, arrays = _contents(name, short, table, rounded)
+    last = len(arrays) - _n_arrays(header["witness"])  # these stay exact
+    return header, [narrowed(values) if i < last else values for i, values in enumerate(arrays)]
+
+
+def _n_arrays(node: Any) -> int:
+    """References to arrays in an encoded value."""
+    if isinstance(node, dict):
+        return 1 if set(node) == {"array"} else sum(_n_arrays(value) for value in node.values())
+    return sum(_n_arrays(value) for value in node) if isinstance(node, list) else 0
 
 
 def _refuse_unreadable(estimator: Any, header: dict[str, Any], arrays: list[np.ndarray]) -> None:
@@ -218,6 +256,18 @@ def describe(path: str | os.PathLike, *, max_bytes: int = DEFAULT_MAX_BYTES) -> 
 
 def _model(header: dict[str, Any], decoder: Decoder, path: Any) -> Any:
     """The model of a file that was checked."""
+    estimator = _estimator(header, decoder)
+    _check_answers(estimator)
+    _check_witness(estimator, decoder.decode(header["witness"]), path)
+    if header["table"] is None:
+        return estimator
+    from ..tables import TableModel
+
+    return TableModel(estimator, decoder.decode(header["table"]))
+
+
+def _estimator(header: dict[str, Any], decoder: Decoder) -> Any:
+    """The estimator of a file."""
     kind = ESTIMATORS[header["model"]]
     estimator = kind(**decoder.entries(header["parameters"]))
     estimator._check_parameters()
@@ -226,15 +276,11 @@ def _model(header: dict[str, Any], decoder: Decoder, path: Any) -> Any:
     for section, attribute in _SECTIONS.items():
         if section in header:
             setattr(estimator, attribute, decoder.decode(header[section]))
+    if "process" in header:
+        estimator._process_ = expanded(estimator._process_)
     if header["labels"] is not None:
         estimator._labels_ = decoder.decode(header["labels"])
-    _check_answers(estimator)
-    _check_witness(estimator, decoder.decode(header["witness"]), path)
-    if header["table"] is None:
-        return estimator
-    from ..tables import TableModel
-
-    return TableModel(estimator, decoder.decode(header["table"]))
+    return estimator
 
 
 def _check_answers(estimator: Any) -> None:

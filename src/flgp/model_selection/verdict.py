@@ -18,6 +18,8 @@ _TERMS = {
 _SMALL_SHARE = 0.01
 # A difference of mean losses of this many standard errors is one.
 _CLEAR = 2.0
+# With fewer labels the standard error is itself too uncertain to call anything clear.
+_FEWEST_TO_COMPARE = 30
 _MISCALIBRATED, _FEW_LABELS = 0.1, 50
 _OFF_COVERAGE = 0.05
 
@@ -57,7 +59,9 @@ def _comparison(found: Evaluation) -> list[str]:
     shown = f"{100 * value:.1f} % right" if found.task == "classification" else f"typical error {value:.4g}"
     own = found.scores["flgp"][found.main]
     ahead = own >= value if found.task == "classification" else own <= value
-    if gain > _CLEAR * error and ahead:
+    if len(found.y) < _FEWEST_TO_COMPARE:
+        how = "So few labels cannot tell which is better"
+    elif gain > _CLEAR * error and ahead:
         how = "The model is clearly better"
     elif gain > _CLEAR * error:
         how = (
@@ -86,7 +90,8 @@ def _advice(found: Evaluation) -> list[str]:
             "and how they are scaled, before you use this model."
         ]
     advice = []
-    if found.advantage(found.best_reference())[0] < -_CLEAR * found.advantage(found.best_reference())[1]:
+    lead, lead_error = found.advantage(found.best_reference())
+    if n >= _FEWEST_TO_COMPARE and lead < -_CLEAR * lead_error:
         advice.append(f"Use {found.best_reference()}, or look at the scaling of the columns.")
     if found.task == "classification" and own["calibration_error"] > _MISCALIBRATED + 1.0 / np.sqrt(n):
         advice.append(

@@ -40,6 +40,8 @@ class KnownValues:
     values: Mapping[str, float]
     likelihood: AnyLikelihood  # with its learned parameters
     local: Local | None = None
+    # Those of least-squares fits beside a probit, by name.
+    least_squares: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,8 @@ class Target:
     likelihood: AnyLikelihood  # Categorical for coupled classes
     constant: Constant = field(default_factory=Constant)
     known: KnownValues | None = None
+    exclusive: bool = False  # classes that are learned together, and of which exactly one is right
+    calibrated: bool = False  # left-out labels say how sure to be
 
     def with_constant(self, features: Array) -> Array:
         """Features (m, M) with a column of ones for a constant that is learned."""

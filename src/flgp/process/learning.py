@@ -16,8 +16,10 @@ from ..inference.laplace import LaplaceInference
 from ..likelihoods import Bernoulli, Categorical, Gaussian
 from ..terms import Inputs, Terms
 from .evidence import Evidence, HyperSpace, Inference, Target
-from .pooled import pooled_optimum, representative, shared_optimum
+from .linked import learn_linked
+from .pooled import least_squares_fits, pooled_optimum, representative, shared_optimum
 from .search import Optimum, maximize, optimum_at, starting_points
+from .sharing import share, split
 
 # m·M² from which latent functions are learned side by side.
 _THREADED_SIZE = 5e7
@@ -32,6 +34,8 @@ class Settings:
     fixed: Mapping[str, float] = field(default_factory=dict)  # hyperparameters that are given
     inference: str = "auto"
     sketch: bool = False  # enough to compare models: of many labels, only a part may be looked at
+    shared: bool = False  # whether several outputs share their hyperparameters
+    rank: int = 0  # of the loadings that link several outputs; 0: independent given the hyperparameters
 
 
 @dataclass(frozen=True)
@@ -55,11 +59,16 @@ class LearnedModel:
     basis: Eigenbasis
     functions: list[LearnedFunction]
     bandwidth_trace: list[tuple[float, float]] = field(default_factory=list)  # (ε, log posterior) as tried
-    pooled: Optimum | None = None  # of one-hot labels, where coupled classes are compared roughly
+    pooled: Optimum | None = None  # of exclusive classes as zeros and ones, where these are compared roughly
+    least_squares: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # of such fits, by name
+    shared: LearnedFunction | None = None  # the sum of the functions, where they share hyperparameters
+    correlation: Array | None = None  # (C, C) prior correlation of linked functions
 
     @property
     def log_posterior(self) -> float:
-        """Of one-hot labels where only these were looked at, otherwise the sum over the functions."""
+        """Of zeros and ones where only these were looked at, otherwise the sum over the functions."""
+        if self.shared is not None:
+            return self.shared.best.log_posterior
         if self.pooled is not None:
             return self.pooled.log_posterior
         return sum(function.best.log_posterior for function in self.functions)
@@ -101,8 +110,10 @@ def learn_on(
     """
     terms = settings.terms_on(basis, labels)
     features = terms.features(labels)
-    if isinstance(targets[0].likelihood, Categorical):
-        return _learn_coupled(basis, terms, features, targets[0], settings, rough)
+    if targets[0].exclusive:
+        return _learn_classes(basis, terms, features, targets[0], settings, rough)
+    if (settings.shared or settings.rank) and len(targets) > 1:
+        return _learn_shared(basis, terms, features, targets, settings, beside, rough)
     warm: Sequence[LearnedFunction | None] = [None] * len(targets) if beside is None else beside.functions
 
     def learn_one(item: tuple[Target, LearnedFunction | None]) -> LearnedFunction:
@@ -115,10 +126,41 @@ def learn_on(
     return LearnedModel(terms, basis, functions)
 
 
-def _learn_coupled(
+def _learn_shared(
+    basis: Eigenbasis,
+    terms: Terms,
+    features: Array,
+    targets: Sequence[Target],
+    settings: Settings,
+    beside: LearnedModel | None,
+    rough: bool,
+) -> LearnedModel:
+    """Outputs with the same hyperparameters, in units of each output; linked if the settings say so."""
+    rows = [features[target.rows] for target in targets]
+    pairs = list(zip(targets, rows, strict=True))
+    evidences = [evidence_of(target, own, terms, settings) for target, own in pairs]
+    if all(target.known is not None for target in targets):
+        functions = [learn_function(target, own, terms, settings) for target, own in pairs]
+        return LearnedModel(terms, basis, functions)
+    whole = share(evidences)
+    warm = None if beside is None else beside.shared
+    near = (None, None) if warm is None else (warm.best, warm.evidence)
+    starts, alternatives = starting_points(whole, *near)
+    best = maximize(whole, starts, alternatives, rough)
+    shared, optima, correlation = LearnedFunction(whole, best), split(whole, evidences, best), None
+    if settings.rank and not rough:
+        columns = [target.with_constant(own) for target, own in pairs]
+        linked = learn_linked(whole, evidences, columns, best, settings.rank)
+        shared = LearnedFunction(whole, replace(best, log_posterior=linked.log_posterior))
+        optima, correlation = linked.best, linked.correlation
+    functions = [LearnedFunction(*pair) for pair in zip(evidences, optima, strict=True)]
+    return LearnedModel(terms, basis, functions, shared=shared, correlation=correlation)
+
+
+def _learn_classes(
     basis: Eigenbasis, terms: Terms, features: Array, target: Target, settings: Settings, rough: bool
 ) -> LearnedModel:
-    """Classes that exclude each other; `rough`: by one-hot labels, which is enough to compare bases."""
+    """Classes that exclude each other; `rough`: as zeros and ones, which is enough to compare bases."""
     with blas_for(max(features.shape)):
         if rough:
             return LearnedModel(
@@ -128,13 +170,16 @@ def _learn_coupled(
         known = target.known
         if known is not None or not whole.space.free:
             theta = whole.space.theta(known.values if known is not None else {})
-            return LearnedModel(terms, basis, [LearnedFunction(whole, optimum_at(whole, theta, None))])
+            best = optimum_at(whole, theta, None)
+            kept = {} if known is None else known.least_squares
+            return LearnedModel(terms, basis, [LearnedFunction(whole, best)], least_squares=kept)
         part, rows = representative(target)
         pooled = pooled_optimum(part, features[rows], terms, settings.fixed)
         learner = whole if part is target else evidence_of(part, features[rows], terms, settings)
         final = learner if settings.sketch else whole
         best = shared_optimum(final, learner, pooled)
-    return LearnedModel(terms, basis, [LearnedFunction(final, best)])
+        fits = least_squares_fits(part, features[rows], terms, pooled) if target.calibrated else {}
+    return LearnedModel(terms, basis, [LearnedFunction(final, best)], least_squares=fits)
 
 
 def learn_function(

@@ -10,17 +10,18 @@ from scipy.spatial.distance import cdist
 from scipy.special import ndtri
 
 from .._stored import stored
-from .._typing import Array
+from .._typing import Array, IntArray
 from ..likelihoods import AnyLikelihood, Categorical, Gaussian, Likelihood
 from ..terms import Terms
 from ..terms.base import View
 from ..terms.local.euclidean import LocalModel
+from .class_field import ClassField
 from .draws_field import N_QUANTILES, DrawsField
 from .field import WeightField
 from .local_field import LocalField, local_points, prior_draws_of_local
 from .quantile import mixture_quantile, predictive_quantile
 
-Field = WeightField | LocalField | DrawsField
+Field = WeightField | ClassField | LocalField | DrawsField
 
 _NODES, _SHARES = np.polynomial.hermite_e.hermegauss(40)
 _SHARES = _SHARES / _SHARES.sum()
@@ -52,17 +53,15 @@ class Component:
         assert not isinstance(self.likelihood, Categorical)
         return self.likelihood if size is None else self.likelihood.of_size(size)
 
-    def predictive_mean(
-        self, views: Sequence[View], size: Array | None = None, sharpness: float = 1.0
-    ) -> Array:
-        """E y (b,); `size` (b,) are the exposures or trials of the rows; E f counts `sharpness` times."""
+    def predictive_mean(self, views: Sequence[View], size: Array | None = None) -> Array:
+        """E y (b,); `size` (b,) are the exposures or trials of the rows."""
         view = views[self.layer]
         if isinstance(self.likelihood, Gaussian):  # there E y = E f, and no variance is needed
             return self.field.means(view)
         if isinstance(self.field, DrawsField):
             return self.field.average(self._mean_of, view, size)
         mean, variance = self.latent_moments(views)
-        return self.given(size).predictive_mean(sharpness * mean, variance)
+        return self.given(size).predictive_mean(mean, variance)
 
     def predictive_moments(self, views: Sequence[View], size: Array | None = None) -> tuple[Array, Array]:
         """E y and Var y, (b,) each."""
@@ -145,11 +144,9 @@ class LatentFunction:
         nodes = [(part.weight, *part.latent_spread(views)) for part in self.components]
         return np.stack([mixture_quantile(nodes, level) for level in levels], axis=1)
 
-    def predictive_mean(
-        self, views: Sequence[View], size: Array | None = None, sharpness: float = 1.0
-    ) -> Array:
+    def predictive_mean(self, views: Sequence[View], size: Array | None = None) -> Array:
         """E y (b,)."""
-        return self._mean_of(lambda part: part.predictive_mean(views, size, sharpness))
+        return self._mean_of(lambda part: part.predictive_mean(views, size))
 
     def predictive_moments(self, views: Sequence[View], size: Array | None = None) -> tuple[Array, Array]:
         """E y and Var y, (b,) each."""
@@ -183,6 +180,10 @@ class LatentFunction:
         variances = [kind.noise_variance or 0.0 for kind in kinds if isinstance(kind, Gaussian)]
         return float(self.weights @ variances)
 
+    def shares_of(self, n_draws: int, rng: np.random.Generator) -> IntArray:
+        """How many of the draws fall on each component."""
+        return rng.multinomial(n_draws, self.weights / self.weights.sum())
+
     def draws(
         self,
         layers: Sequence[Terms],
@@ -190,12 +191,12 @@ class LatentFunction:
         n_draws: int,
         rng: np.random.Generator,
         prior: bool = False,
+        counts: IntArray | None = None,
     ) -> list[tuple[Component, Array]]:
         """Joint draws of f, n_draws in all: every component with its own, (b, its share)."""
-        weights = self.weights
-        counts = rng.multinomial(n_draws, weights / weights.sum())
         result = []
-        for part, count in zip(self.components, counts, strict=True):
+        shares = self.shares_of(n_draws, rng) if counts is None else counts
+        for part, count in zip(self.components, shares, strict=True):
             view = views[part.layer]
             if prior:
                 f = part.prior_draws(layers[part.layer], view, int(count), rng)

@@ -8,7 +8,7 @@ largest.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,8 +16,9 @@ import numpy as np
 from .._typing import Array, IntArray
 from ..inference.one_hot import OneHotInference
 from ..likelihoods import Categorical, Gaussian, Observations
-from ..terms import TIME, Constant, Manifold, Term, Terms
+from ..terms import TIME, Constant, Linear, Manifold, Term, Terms
 from ..terms.local.features import LocalFeatures
+from .class_models import LINEAR, SQUARES, class_columns, column_constant, n_classes
 from .evidence import Evidence, HyperSpace, Target
 from .search import Optimum, climb, maximize, optimum_at, starting_points
 
@@ -31,33 +32,59 @@ _MODES_SPREAD = 0.5
 _UNKNOWN = 0.3
 
 
+def is_smooth(term: Term) -> bool:
+    """Whether least squares can tell a term from noise."""
+    return not isinstance(term, LocalFeatures)
+
+
+def is_linear(term: Term) -> bool:
+    """Whether a term is a straight line."""
+    return isinstance(term, Linear)
+
+
+def least_squares_fits(
+    target: Target, features: Array, terms: Terms, pooled: Optimum
+) -> dict[str, dict[str, float]]:
+    """Hyperparameters of least-squares fits by name: of all terms, and of a line alone where there is one."""
+    fits = {SQUARES: pooled.values}
+    if any(is_linear(term) for term in terms.parts) and len(terms.parts) > 1:
+        fits[LINEAR] = pooled_optimum(target, features, terms, {}, wanted=is_linear).values
+    return fits
+
+
 def pooled_optimum(
-    target: Target, features: Array, terms: Terms, fixed: Mapping[str, float], rough: bool = False
+    target: Target,
+    features: Array,
+    terms: Terms,
+    fixed: Mapping[str, float],
+    rough: bool = False,
+    wanted: Callable[[Term], bool] = is_smooth,
 ) -> Optimum:
-    """The best hyperparameters for one-hot labels, over all classes, without a local term.
+    """The best hyperparameters for labels as zeros and ones, over all classes, without a local term.
 
     Least squares takes labels for noisy numbers, and a local term for some of that noise.
 
     Parameters
     ----------
     target : Target
-        Coupled classes.
+        Exclusive classes.
     features : array of shape (m, M)
     terms : Terms
     fixed : mapping
         Hyperparameters that are given; a given amplitude is on the scale of f, not of these labels.
     rough : bool
         Good enough to compare bases.
+    wanted : callable
+        Which of the terms count.
     """
-    centred = one_hot_labels(target)
+    centred = class_columns(target)
     weight = target.obs.weight
-    smooth = [i for i, term in enumerate(terms.parts) if not isinstance(term, LocalFeatures)] or [0]
+    smooth = [i for i, term in enumerate(terms.parts) if wanted(term)] or [0]
     spans = terms.spans()
     features = np.concatenate([features[:, spans[i]] for i in smooth], axis=1)
-    terms = Terms(tuple(_with_as_many_modes(terms.parts[i], centred.shape[1]) for i in smooth))
+    terms = Terms(tuple(_with_as_many_modes(terms.parts[i], n_classes(target.likelihood)) for i in smooth))
     obs = Observations.of(centred.ravel(), weight=np.repeat(weight, centred.shape[1]))
-    constant = Constant(0.0, Gaussian().latent_scale(obs) ** 2)
-    pooled = Target(target.rows, obs, Gaussian(), constant)
+    pooled = Target(target.rows, obs, Gaussian(), Constant(0.0, column_constant(target, centred)))
     inference = OneHotInference(pooled.with_constant(features), centred, weight)
     given = {name: value for name, value in fixed.items() if name == TIME}
     evidence = Evidence(inference, terms, pooled, HyperSpace.of(pooled, terms, given))
@@ -67,10 +94,11 @@ def pooled_optimum(
 
 @dataclass(frozen=True)
 class ManyModes:
-    """A prior of t: about as many eigenfunctions count as there are classes, log N ~ N(log C, ½²).
+    """A prior of t: about as many eigenfunctions count as there are classes, log N ~ Cauchy(log C, ½).
 
     N(t) = Σ_i d_i / a² over the eigenfunctions of one set of anchors. A label or two of each class say
-    nothing about t, or rather that all labels differ, as they do when labels reach nowhere.
+    nothing about t, or rather that all labels differ, as they do when labels reach nowhere. The tails are
+    heavy, so that many labels have their way.
     """
 
     manifold: Manifold
@@ -81,7 +109,7 @@ class ManyModes:
         value, slope = self.manifold.time_prior(x)
         log_modes, along = self.manifold.log_trace(float(np.exp(x)))
         gap = (log_modes - np.log(self.count)) / _MODES_SPREAD
-        return value - 0.5 * gap**2, slope - gap * along / _MODES_SPREAD
+        return value - np.log1p(gap**2), slope - 2.0 * gap / (1.0 + gap**2) * along / _MODES_SPREAD
 
 
 def _with_as_many_modes(term: Term, n_classes: int) -> Term:
@@ -93,16 +121,8 @@ def _with_as_many_modes(term: Term, n_classes: int) -> Term:
     return replace(term, time_prior=ManyModes(term, float(sets * max(n_classes, basis.n_parts))))
 
 
-def one_hot_labels(target: Target) -> Array:
-    """Columns (m, C) of zeros and ones, less their means."""
-    likelihood, obs = target.likelihood, target.obs
-    assert isinstance(likelihood, Categorical)
-    labels = np.eye(likelihood.n_classes)[obs.y.astype(int)]
-    return labels - np.average(labels, axis=0, weights=obs.weight)
-
-
 def shared_optimum(whole: Evidence, part: Evidence, start: Optimum) -> Optimum:
-    """The hyperparameters of coupled classes, learned on a part of the labels; and what all labels say there.
+    """The hyperparameters of exclusive classes, learned from some labels; and what all labels say there.
 
     `start` is the pooled optimum. Its shape is tried as it is, and with terms that share the variance
     evenly: least squares can give a term up too early. The diffusion time stays where it was there:
@@ -144,9 +164,8 @@ def _variances(terms: Terms, values: Mapping[str, float]) -> list[tuple[Term, Ar
 
 def representative(target: Target) -> tuple[Target, IntArray]:
     """Some of the labels, of some of the classes, and their positions: enough to learn what all share."""
-    likelihood, codes = target.likelihood, target.obs.y.astype(int)
-    assert isinstance(likelihood, Categorical)
-    counts = np.bincount(codes, minlength=likelihood.n_classes)
+    codes = target.obs.y.astype(int)
+    counts = np.bincount(codes, minlength=n_classes(target.likelihood))
     classes = np.sort(np.argsort(-counts, kind="stable")[:_MOST_CLASSES])
     rows = np.flatnonzero(np.isin(codes, classes))
     rows = rows[np.argsort(codes[rows], kind="stable")]  # every class keeps its share
@@ -155,4 +174,7 @@ def representative(target: Target) -> tuple[Target, IntArray]:
         return target, rows
     kept, own = np.unique(codes[rows], return_inverse=True)
     obs = replace(target.obs.take(rows), y=own.astype(float))
-    return replace(target, rows=target.rows[rows], obs=obs, likelihood=Categorical(len(kept))), rows
+    likelihood = target.likelihood
+    if isinstance(likelihood, Categorical):
+        likelihood = Categorical(len(kept))
+    return replace(target, rows=target.rows[rows], obs=obs, likelihood=likelihood), rows

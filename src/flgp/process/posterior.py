@@ -8,9 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..inference.chains import Chains
+from ..inference.coupled import CoupledEP
+from ..inference.expectation_propagation import ExpectationPropagation
 from ..inference.local import JointLaplace, LocalInference
-from ..likelihoods import Categorical, Gaussian
+from ..inference.posterior import DualPosterior, WeightPosterior
+from ..likelihoods import AnyLikelihood, Categorical, Gaussian
 from ..terms import Terms
+from .class_field import class_fields
+from .class_models import PROBIT, Calibration, ClassModel, least_squares_model, probit_model, weighed
 from .draws_field import ChainSettings, DrawsField, mixed_draws, sample_function
 from .evidence import Evidence
 from .field import WeightField
@@ -21,6 +26,8 @@ from .local_field import LocalField
 from .mixture import Component, Field, LatentFunction
 from .process import Process
 from .search import Optimum
+
+ClassPosterior = WeightPosterior | DualPosterior
 
 # A prediction solves one system where the evidence solves m of them sixty times, so it can afford more.
 _PREDICTION_NEIGHBORS = 2
@@ -52,8 +59,8 @@ def make_process(
     seed : int
     """
     functions = model.functions
-    if isinstance(functions[0].target.likelihood, Categorical):
-        return _coupled(model, _points(model, 0, integrated)), []
+    if functions[0].target.exclusive:
+        return _classes(model, _points(model, 0, integrated)), []
     if chains is not None and not all(isinstance(f.target.likelihood, Gaussian) for f in functions):
         # A bandwidth that was searched stays at its best value.
         pairs = [
@@ -63,7 +70,7 @@ def make_process(
         return Process((model.terms,), tuple(f for f, _ in pairs)), [runs for _, runs in pairs]
     if not integrated:
         parts = tuple(LatentFunction((_gaussian(f.evidence, _Weighted(1.0, f.best)),)) for f in functions)
-        return Process((model.terms,), parts), []
+        return Process((model.terms,), parts, correlation=model.correlation), []
     layers = tuple(part.model.terms for part in integrated)
     return Process(layers, tuple(_over_layers(integrated, i) for i in range(len(functions)))), []
 
@@ -140,15 +147,67 @@ def _sampled(
     return LatentFunction((_component(evidence, best, field),)), chains[0] if len(chains) == 1 else chains
 
 
-def _coupled(model: LearnedModel, points: Sequence[_Weighted]) -> Process:
-    """Coupled classes: a function for each class, with the same hyperparameters."""
-    terms, evidence = model.terms, model.functions[0].evidence
-    likelihood = evidence.target.likelihood
-    assert isinstance(likelihood, Categorical)
-    mixtures: list[list[Component]] = [[] for _ in range(likelihood.n_classes)]
-    for point in points:
-        d = evidence.variances(point.at.values)
-        for mixture, posterior in zip(mixtures, point.at.evaluation.posterior, strict=True):
-            field = WeightField.of(terms, posterior, d, evidence.target.constant)
-            mixture.append(_component(evidence, point, field))
-    return Process((terms,), tuple(LatentFunction(tuple(parts)) for parts in mixtures), likelihood)
+def _classes(model: LearnedModel, points: Sequence[_Weighted]) -> Process:
+    """Exclusive classes: a function for each class, or one for two, with the same hyperparameters."""
+    evidence = model.functions[0].evidence
+    target, coupled = evidence.target, None
+    if isinstance(target.likelihood, Categorical):
+        coupled = target.likelihood
+    best, calibration = points[0].at, Calibration()
+    if target.calibrated and len(points) == 1 and best.evaluation.left_out is not None:
+        models, calibration = _calibrated(model, best)
+    else:
+        models = [
+            ClassModel(
+                PROBIT,
+                _each(point.at.evaluation.posterior),
+                evidence.variances(point.at.values),
+                (target.constant,) * len(_each(point.at.evaluation.posterior)),
+                np.empty(0),
+                point.weight,
+            )
+            for point in points
+        ]
+    components = [_class_components(model.terms, part, best.likelihood) for part in models]
+    functions = tuple(LatentFunction(parts) for parts in zip(*components, strict=True))
+    return Process((model.terms,), functions, coupled, calibration)
+
+
+def _calibrated(model: LearnedModel, best: Optimum) -> tuple[list[ClassModel], Calibration]:
+    """A probit and least squares, weighed by left-out labels."""
+    evidence = model.functions[0].evidence
+    target, left_out = evidence.target, best.evaluation.left_out
+    assert left_out is not None
+    probit, sharpness = probit_model(
+        target,
+        _each(best.evaluation.posterior),
+        evidence.variances(best.values),
+        left_out.mean,
+        left_out.variance,
+    )
+    inference = evidence.inference
+    assert isinstance(inference, CoupledEP | ExpectationPropagation)
+    features = inference.features[:, : model.terms.n_features]
+    squares = [
+        least_squares_model(name, target, features, model.terms, values)
+        for name, values in model.least_squares.items()
+    ]
+    models = weighed(target, [probit, *squares])
+    return models, Calibration(sharpness, {part.name: part.weight for part in models})
+
+
+def _class_components(terms: Terms, model: ClassModel, likelihood: AnyLikelihood) -> list[Component]:
+    """A component for each latent function."""
+    d, constants = model.variances, model.constants
+    fields: Sequence[Field]
+    if isinstance(likelihood, Categorical):
+        fields = class_fields(terms, model.posteriors, d, constants)
+    else:
+        fields = [WeightField.of(terms, model.posteriors[0], d, constants[0])]
+    variances, constant = d[: terms.n_features], constants[0].variance or 0.0
+    return [Component(model.weight, 0, field, likelihood, variances, constant) for field in fields]
+
+
+def _each(posterior: ClassPosterior | tuple[ClassPosterior, ...]) -> tuple[ClassPosterior, ...]:
+    """Of every latent function, also where there is only one."""
+    return posterior if isinstance(posterior, tuple) else (posterior,)

@@ -19,8 +19,8 @@ from scipy.spatial.distance import cdist
 from .._linalg import safe_cholesky
 from .._typing import Array, IntArray
 from ..likelihoods import Bernoulli, Categorical, Gaussian
+from .class_models import class_columns
 from .evidence import Target
-from .pooled import one_hot_labels
 
 # Columns that get a length scale each: no more than this, and two labels for each.
 _MOST_COLUMNS, _LABELS_PER_COLUMN = 150, 2
@@ -35,10 +35,10 @@ _UNEVEN = 1.5
 
 
 class Kind(NamedTuple):
-    """How many labels are looked at, and how far from each other columns are thought to be, in logarithms."""
+    """What labels of a kind can say about columns."""
 
-    most: int
-    spread: float
+    most: int  # labels that are looked at
+    spread: float  # how far from each other columns are thought to be, in logarithms
 
 
 # A number says more about f than a class does, so columns may differ more before they are believed to.
@@ -69,9 +69,10 @@ def default_relevance(deviation: Array) -> Relevance:
 def working_labels(target: Target) -> Array | None:
     """Labels as numbers (m, k), centred: what least squares can work with; None: there is no variation."""
     likelihood, obs = target.likelihood, target.obs
-    if isinstance(likelihood, Categorical):
-        return one_hot_labels(target)
-    if isinstance(likelihood, Gaussian | Bernoulli):
+    if isinstance(likelihood, Categorical | Bernoulli):
+        columns = class_columns(target)
+        return columns if np.any(columns) else None
+    if isinstance(likelihood, Gaussian):
         values = obs.y
     else:  # the logarithm of a count or of a waiting time is about linear in f
         size = obs.exposure * obs.trials

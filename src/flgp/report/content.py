@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
 
-from .. import views
 from .._typing import Array, IntArray
-from ..estimators import prior_variances
 from ..model_selection import Evaluation
+from .kernel import local_part, other_features, scaled_lift
+from .maps import maps
+from .text import packed, short
 
-# The page computes the covariance from a clicked point with the eigenfunctions that carry this fraction of
-# the prior variance, or with as many as fit in this many bytes.
+# Columns of the table that are shown: so many, or as many as fit in so many bytes.
 _MOST_COLUMNS, _MAX_COLUMN_BYTES = 30, 1_200_000
-_LANDMARKS, _LEAST_EIGENVALUE, _MAX_OTHER_BYTES, _BLOCK = 40, 1e-9, 1_000_000, 5_000
-_KEPT_SHARE, _MAX_LIFT_BYTES = 0.9995, 3_000_000
+_MOST_PROBABILITIES = 3  # of the likeliest classes of each point
 
 
 def viewer_data(
-    model: Any, X: Array, label: Array | None, rows: IntArray, feature_names: list[str], target: str
+    model: Any,
+    X: Array,
+    answers: tuple[Array, Array, Array | None],
+    label: Array | None,
+    rows: IntArray,
+    feature_names: list[str],
+    target: str,
 ) -> dict[str, Any]:
     """The JSON that the viewer reads.
 
@@ -29,41 +33,57 @@ def viewer_data(
     ----------
     model : fitted FLGPRegressor or FLGPClassifier
     X : array of shape (n, p), the points shown
+    answers : prediction (n,), uncertainty (n,), and class probabilities (n, C) or None
     label : array of shape (n,), NaN where unlabelled; class codes for a classifier. None: no labels at all
     rows : array of shape (n,), their rows in the table
     feature_names : names of the columns of X
     target : name of what is predicted
     """
-    prediction, uncertainty = views.prediction_and_uncertainty(model, X)
-    places = model._inputs(X).places
-    known = model.basis_.rows(places)
+    prediction, uncertainty, probability = answers
+    inputs = model._inputs(X)
+    known = model.basis_.rows(inputs.places)
     lift, share = scaled_lift(model)
-    others = other_terms(model, X)
+    others, local = other_features(model, inputs), local_part(model, inputs)
     classes = is_classifier(model)
+    left_out = [f"{share:.0%} of the manifold"] if share < 0.99 else []
+    if inputs.coordinates is not None and local is None:
+        left_out.append("without close neighbours")
+    labeled = np.flatnonzero(~np.isnan(label)) if label is not None else np.empty(0, dtype=int)
     return {
         "n": len(X),
         "s": len(lift),
         "r": known.index.shape[1],
         "M": lift.shape[1],
-        "flat": X.shape[1] <= 2,
+        "flat": True,
         "classes": [short(name) for name in model.classes_] if classes else None,
-        "maps": _maps(model, X, feature_names),
+        "maps": maps(model, X, inputs.places, feature_names),
         "prediction": packed(prediction, np.float32),
         "uncertainty": packed(uncertainty, np.float32),
-        "label": None if label is None else packed(label, np.float32),
-        "row": packed(rows, np.uint32),
+        "likely": _likely(probability),
+        # Few points have a label, and most pages show all rows in their order.
+        "labeled": packed(labeled, np.uint32),
+        "label": None if label is None else packed(label[labeled], np.float32),
+        "row": None if np.array_equal(rows, np.arange(len(X))) else packed(rows, np.uint32),
         "neighbor": packed(known.index, np.uint32 if len(lift) > 65_535 else np.uint16),
-        "z": packed(places.closeness[:, None] * known.z, np.float32),
+        "z": packed(inputs.places.closeness[:, None] * known.z, np.float32),
         "lift": packed(lift, np.float32),
         "q": others.shape[1],
         "others": packed(others, np.float32),
-        "names": {
-            "prediction": f"prediction of {target}",
-            "uncertainty": "entropy (bits)" if classes else "standard deviation",
-            "label": f"label ({target})",
-            "covariance": "covariance from the point" + (f" ({share:.0%})" if share < 0.99 else ""),
+        "local": local
+        and {
+            "coordinates": packed(local["coordinates"], np.uint16),
+            "width": local["coordinates"].shape[1],
+            "scale": local["scale"],
+            "step": local["step"],
+            "table": packed(local["table"], np.float32),
         },
-        "hint": "Click a point to see the covariance from it. Drag to turn or move, scroll or pinch to zoom.",
+        "names": {
+            "prediction": f"prediction of {short(target)}",
+            "uncertainty": "uncertainty (entropy, bits)" if classes else "uncertainty (standard deviation)",
+            "label": f"label ({short(target)})",
+            "covariance": "kernel from the chosen point" + (f" ({', '.join(left_out)})" if left_out else ""),
+        },
+        "hint": "Point at a dot for its values; click it to see which others the model likens to it.",
     }
 
 
@@ -82,70 +102,20 @@ def channels(
     # Each column is four bytes a point: the page must stay small.
     count = min(X.shape[1], _MOST_COLUMNS, max(3, _MAX_COLUMN_BYTES // (4 * len(X))))
     found += [(f"column {name}", X[:, k]) for k, name in enumerate(feature_names[:count])]
-    return [{"name": name[:80], "values": packed(values, np.float32)} for name, values in found]
+    return [{"name": short(name, 80), "values": packed(values, np.float32)} for name, values in found]
 
 
-def other_terms(model: Any, X: Array) -> Array:
-    """E (n, k) with E Eᵀ the prior covariance of all terms but the manifold's and the local one.
-
-    From the covariance with a few rows (Nyström), which is exact for a constant and up to as many covariates.
-    """
-    names = [name for name in model._process_.names if name not in ("manifold", "local")]
-    landmarks = X[np.unique(np.linspace(0, len(X) - 1, _LANDMARKS).astype(int))]
-
-    def between(rows: Array) -> Array:
-        return np.sum([model.covariance(rows, landmarks, term=name) for name in names], axis=0)
-
-    values, vectors = np.linalg.eigh(between(landmarks))
-    kept = values > _LEAST_EIGENVALUE * max(values[-1], 1e-300)
-    kept[: max(0, len(kept) - max(2, _MAX_OTHER_BYTES // (4 * len(X))))] = False
-    if not kept.any() or values[-1] <= 0:
-        return np.zeros((len(X), 0))
-    to_factor = vectors[:, kept] / np.sqrt(values[kept])
-    blocks = [between(X[i : i + _BLOCK]) @ to_factor for i in range(0, len(X), _BLOCK)]
-    return np.concatenate(blocks)
-
-
-def scaled_lift(model: Any) -> tuple[Array, float]:
-    """B D^(1/2) (s, M) of the eigenfunctions that carry the prior variance, and the fraction they carry."""
-    d = prior_variances(model)
-    lift = model.basis_.at_nodes(np.eye(len(d)))
-    order = np.argsort(-d, kind="stable")
-    carried = np.cumsum(d[order]) / d.sum()
-    count = int(np.searchsorted(carried, _KEPT_SHARE)) + 1
-    count = max(1, min(count, len(d), _MAX_LIFT_BYTES // (4 * len(lift))))
-    return lift[:, order[:count]] * np.sqrt(d[order[:count]]), float(carried[count - 1])
-
-
-def short(text: Any, most: int = 60) -> str:
-    """A name that fits on a page."""
-    text = str(text)
-    return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-def packed(values: Any, dtype: Any) -> str:
-    """Little-endian bytes in base64."""
-    plain = np.ascontiguousarray(values, dtype=np.dtype(dtype).newbyteorder("<"))
-    return base64.b64encode(plain.tobytes()).decode("ascii")
-
-
-def _maps(model: Any, X: Array, feature_names: list[str]) -> list[dict[str, Any]]:
-    """Positions of points and anchors: by the first columns, and by the eigenmap."""
-    shown = feature_names[:3]
-    columns = _map(model, X, "features", f"columns {', '.join(shown)}", shown, common=True)
-    axes = ["first eigenfunction", "second", "third"]
-    eigenmap = _map(model, X, "eigenmap", "eigenmap", axes, common=False)
-    return [columns, eigenmap] if X.shape[1] <= 3 else [eigenmap, columns]
-
-
-def _map(model: Any, X: Array, kind: str, label: str, axes: list[str], common: bool) -> dict[str, Any]:
-    points = views.coordinates(model, X, kind, 3)
-    anchors = views.coordinates(model, model.anchors_, kind, 3)
-    low, high = np.quantile(points, [0.0005, 0.9995], axis=0)
-    center, half = (low + high) / 2, np.maximum((high - low) / 2, 1e-300)
-    half = np.full(3, half.max()) if common else half
-
-    def short(places: Array) -> str:
-        return packed(np.clip(np.rint((places - center) / half * 30_000), -32_767, 32_767), np.int16)
-
-    return {"label": label, "axes": axes, "points": short(points), "anchors": short(anchors)}
+def _likely(probability: Array | None) -> dict[str, Any] | None:
+    """The likeliest classes of each point and their probabilities."""
+    if probability is None:
+        return None
+    count = min(_MOST_PROBABILITIES, probability.shape[1])
+    best = np.argsort(-probability, axis=1, kind="stable")[:, :count]
+    chance = np.take_along_axis(probability, best, axis=1)
+    codes = np.uint8 if probability.shape[1] <= 256 else np.uint16
+    return {
+        "count": count,
+        "wide": probability.shape[1] > 256,
+        "codes": packed(best, codes),
+        "chances": packed(np.rint(65_535 * chance), np.uint16),
+    }

@@ -11,7 +11,43 @@ import numpy as np
 import scipy
 import sklearn
 
+from ..estimators import prior_variances
+from .text import number
+
 _SHOWN_NAMES = 60
+_NOTED_SHARPNESS = 0.1  # logarithm
+_NOTED_SHARE = 0.01
+_SLOW = 0.5  # an eigenfunction counts if this share of the largest prior variance is left of it
+
+
+def in_words(model: Any) -> str:
+    """The learned hyperparameters in plain sentences."""
+    lines = []
+    d = prior_variances(model)
+    if d.max(initial=0.0) > 0 and model.term_shares_.get("manifold", 0.0) > _NOTED_SHARE:
+        modes = int(np.count_nonzero(d > _SLOW * d.max()))
+        pattern = "one pattern" if modes == 1 else f"about {modes:,} patterns"
+        lines.append(
+            f"The function varies over the shape of the data in {pattern} (eigenfunctions with at least half "
+            "of the largest prior variance): the fewer, the smoother."
+        )
+    parts = int(model.n_graph_components_)
+    lines.append(
+        "The points hang together: a label can tell about any of them."
+        if parts == 1
+        else f"The points fall into {parts:,} separate parts. A label says little about the other parts."
+    )
+    if getattr(model, "noise_variance_", None) is not None:
+        noise = np.sqrt(np.asarray(model.noise_variance_, dtype=float))
+        lines.append(
+            f"Labels scatter about the function with a standard deviation of {number(noise)} that no column "
+            "explains."
+        )
+    sharpness = float(getattr(model, "sharpness_", 1.0))
+    if abs(np.log(sharpness)) > _NOTED_SHARPNESS:
+        how = "more sure" if sharpness > 1 else "less sure"
+        lines.append(f"Left-out labels made the stated probabilities {how} than the labels alone would.")
+    return "".join(f"<p>{escape(line)}</p>" for line in lines)
 
 
 def facts(model: Any, n_points: int, n_labeled: int) -> str:
@@ -19,7 +55,7 @@ def facts(model: Any, n_points: int, n_labeled: int) -> str:
     items = {
         "points": f"{n_points:,}",
         "labels here": f"{n_labeled:,}",
-        "anchors": f"{len(model.anchors_):,}",
+        "anchors": f"{len(getattr(model, 'anchors_', ())):,}",
         "eigenpairs": f"{len(model.eigenvalues_):,}",
         "connected parts": f"{model.n_graph_components_:,}",
         "diffusion time": number(model.diffusion_time_),
@@ -58,13 +94,6 @@ def footer() -> str:
 
     versions = f"flgp {__version__}, Python {platform.python_version()}, NumPy {np.__version__}, "
     return escape(f"{versions}SciPy {scipy.__version__}, scikit-learn {sklearn.__version__}")
-
-
-def number(value: Any) -> str:
-    """One number or a few, with four digits."""
-    values = np.atleast_1d(np.asarray(value, dtype=float))
-    shown = ", ".join(f"{v:.4g}" for v in values[:4])
-    return shown + (" …" if len(values) > 4 else "")
 
 
 def _table(values: dict[str, Any]) -> str:

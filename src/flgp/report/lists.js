@@ -21,6 +21,13 @@
         body.replaceChildren(...(down ? rows.reverse() : rows));
       });
     });
+    // The first column is the number of the row: its point on the map.
+    for (const line of body.rows) {
+      line.tabIndex = 0;
+      const show = () => window.flgpReport.showRow(Number(line.cells[0].textContent));
+      line.addEventListener("click", show);
+      line.addEventListener("keydown", (event) => { if (event.key === "Enter") show(); });
+    }
     const save = document.createElement("button");
     save.type = "button";
     save.textContent = "Save as CSV";

@@ -16,16 +16,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import views
 from .._files import write_text
+from .._progress import stage
 from .._typing import Array, BoolArray, IntArray
 from ..model_selection import Evaluation
 from ..rows.labels import is_missing_label
 from .charts import Chart, spread
 from .content import channels, viewer_data
-from .facts import facts, footer, tables
+from .facts import facts, footer, in_words, tables
 from .summary import confusion, effects, headline, listings
 
 # Number of dots in the residual plot; more would only hide one another.
 _RESIDUALS = 1500
+_SHARES = (-0.03, 1.03)  # room for dots at 0 and 1
 
 
 def write_report(
@@ -77,30 +79,36 @@ def write_report(
         rows = _sample(known, max_points, random_state)
         said.append(f"The view shows {len(rows):,} of the {len(X):,} points, chosen at random.")
     label = codes(model, y, known)[rows] if known.any() else None
-    data = viewer_data(model, X[rows], label, rows, names, target)
+    shown = X[rows]
+    with stage(f"predictions for {len(rows):,} points"):
+        answers = views.answers(model, shown)
+        distance = model.distance_to_anchors(shown)
+    with stage("maps and kernel"):
+        data = viewer_data(model, shown, answers, label, rows, names, target)
     if sizes:
         data["names"]["prediction"] += f" ({next(iter(sizes))} 1)"
-    shown = X[rows]
-    distance = model.distance_to_anchors(shown)
     data["channels"] = channels(shown, distance, names, evaluation, rows)
-    quality = _quality(model, X, y, known, sizes) if evaluation is None else [_held_out(evaluation)]
-    charts = [*quality, _evidence(model)]
-    prediction, uncertainty = views.prediction_and_uncertainty(model, shown)
+    with stage("charts"):
+        quality = _quality(model, X, y, known, sizes) if evaluation is None else [_held_out(evaluation)]
+        evidence = _evidence(model)
+        effect = effects(model, shown, names)
+    prediction, uncertainty, _ = answers
     text = Template(_resource("page.html")).substitute(
         title=escape(title),
-        subtitle=escape(f"{type(model).__name__} of {target} on {len(X):,} points"),
         style=_resource("style.css"),
         script=_resource("viewer.js"),
         headline=headline(model, evaluation, len(X), int(known.sum()), target),
         confusion=confusion(evaluation),
-        effects=effects(model, shown, names),
+        effects=effect,
         listings=listings(
             evaluation, prediction, uncertainty, distance, rows, getattr(model, "classes_", None)
         ),
         lists=_resource("lists.js"),
         facts=facts(model, len(X), int(known.sum())),
         notes="".join(f'<p class="muted">{escape(note)}</p>' for note in said),
-        charts="\n".join(chart for chart in charts if chart),
+        charts="\n".join(chart for chart in quality if chart),
+        words=in_words(model),
+        evidence=evidence,
         tables=tables(model, names),
         footer=footer(),
         # A "</script>" in a name must not end the element.
@@ -115,7 +123,7 @@ def _held_out(found: Evaluation) -> str:
     what = ("probability of the interval", "share of labels inside")
     if classes:
         what = ("probability of the predicted class", "share that was right")
-    chart = Chart((0.0, 1.0), (0.0, 1.0), *what)
+    chart = Chart(_SHARES, _SHARES, *what)
     chart.line(np.array([0.0, 1.0]), np.array([0.0, 1.0]), "guide")
     curve = found.reliability
     if not classes:  # bins of classes may hold a row each: a line through them would mislead
@@ -180,7 +188,7 @@ def _quality(model: Any, X: Array, y: Any, known: BoolArray, sizes: dict[str, An
     what = ("probability of the predicted class", "share that was right")
     if not is_classifier(model):
         what = ("probability of the interval", "share of labels inside")
-    chart = Chart((0.0, 1.0), (0.0, 1.0), *what)
+    chart = Chart(_SHARES, _SHARES, *what)
     chart.line(np.array([0.0, 1.0]), np.array([0.0, 1.0]), "guide")
     chart.line(found.stated, found.observed)
     chart.points(found.stated, found.observed, 2.5 + 4 * np.sqrt(found.counts / found.counts.max()))

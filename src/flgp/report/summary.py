@@ -12,34 +12,61 @@ from sklearn.base import is_classifier
 from .._typing import Array, IntArray
 from ..model_selection import Evaluation
 from ..model_selection.verdict import verdict, what_was_learned
-from .content import short
+from .text import short
 
+_COUNTS = ("poisson", "negative_binomial", "binomial")
 _LISTED = 50  # rows in each list
 _MOST_CLASSES = 15  # of which a confusion matrix is readable
 _EFFECT_ROWS, _EFFECT_COLUMNS = 400, 60
+_NEARLY_ALL = 0.995  # never call it 100 of 100
 _FAR = 1.0  # farther than all fitted points
 
 
 def headline(model: Any, found: Evaluation | None, n: int, n_labeled: int, target: str) -> str:
     """A sentence, three numbers, and the verdict."""
     classes = is_classifier(model)
-    what = f"one of {len(model.classes_):,} classes" if classes else "a number"
-    cards = [("task", f"{short(target)}: {what}")]
-    if found is not None:
+    name = short(target)
+    counts = getattr(model, "likelihood", None) in _COUNTS
+    kind = f"one of {len(model.classes_):,} classes" if classes else "a count" if counts else "a number"
+    cards = [("predicts", name, kind)]
+    if found is None:
+        sentence = f"A model predicts {name} for {n:,} rows. How good it is was not measured here."
+        cards.append(("quality", "not measured", "needs the labelled table of the fit"))
+    else:
         low, high = found.interval
         value = found.scores["flgp"][found.main]
         if classes:
-            cards.append(("held-out accuracy", f"{100 * value:.1f} % ({100 * low:.0f}–{100 * high:.0f})"))
+            sentence = (
+                f"The model predicts {name} and is right in about {_in_hundred(value)} on rows whose label "
+                "it has not seen."
+            )
+            cards.append(
+                ("right, held out", f"{100 * value:.1f} %", f"{100 * low:.0f} to {100 * high:.0f} %")
+            )
         else:
-            cards.append(("held-out typical error", f"{value:.3g} ({low:.3g}–{high:.3g})"))
-    else:
-        cards.append(("quality", "not measured"))
-    cards.append(("data", f"{n:,} rows, {n_labeled:,} labelled"))
-    shown = "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in cards)
+            sentence = (
+                f"The model predicts {name} with a typical error of {value:.3g} on rows whose label it has "
+                "not seen."
+            )
+            cards.append(("typical error, held out", f"{value:.3g}", f"{low:.3g} to {high:.3g}"))
+    rows = "no labels here" if n_labeled == 0 else f"{n_labeled:,} of them labelled"
+    cards.append(("rows", f"{n:,}", rows))
+    shown = "".join(
+        f"<div><dt>{escape(label)}</dt><dd>{escape(big)}<small>{escape(small)}</small></dd></div>"
+        for label, big, small in cards
+    )
     said = [*(verdict(found) if found is not None else []), what_was_learned(model.term_shares_)]
     if found is None:
         said.append("flgp evaluate, or a report on the labelled table, says how good the predictions are.")
-    return f'<dl class="facts">{shown}</dl>' + "".join(f"<p>{escape(line)}</p>" for line in said)
+    more = "".join(f"<p>{escape(line)}</p>" for line in said)
+    return f'<p class="lead">{escape(sentence)}</p><dl class="numbers">{shown}</dl>{more}'
+
+
+def _in_hundred(share: float) -> str:
+    """A share in words."""
+    if share >= _NEARLY_ALL:
+        return "99 of 100 cases"
+    return f"{round(100 * share)} of 100 cases"
 
 
 def confusion(found: Evaluation | None) -> str:
@@ -47,7 +74,7 @@ def confusion(found: Evaluation | None) -> str:
     if found is None or found.classes is None:
         return ""
     counts, names = found.confusion, [short(name) for name in found.classes]
-    head = "<section><h2>Which classes are confused</h2>"
+    head = "<section><h2>Which classes are confused, held out</h2>"
     if len(names) <= _MOST_CLASSES:
         top = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
         rows = "".join(

@@ -20,13 +20,25 @@
     axes: map.axes,
     points: decode(map.points, Int16Array),
     anchors: decode(map.anchors, Int16Array),
+    extent: map.free ? [1, 1] : map.extent.map((size) => Math.max(size, 0.05)),
+    free: map.free,
   });
   const maps = data.maps.map(positions);
   const n = data.n;
   const prediction = decode(data.prediction, Float32Array);
   const uncertainty = decode(data.uncertainty, Float32Array);
-  const label = data.label ? decode(data.label, Float32Array) : null;
-  const row = decode(data.row, Uint32Array);
+  let label = null;
+  if (data.label) {
+    const labeled = decode(data.labeled, Uint32Array);
+    label = new Float32Array(n).fill(NaN);
+    decode(data.label, Float32Array).forEach((v, k) => { label[labeled[k]] = v; });
+  }
+  const row = data.row ? decode(data.row, Uint32Array) : Uint32Array.from({ length: n }, (_, i) => i);
+  const likely = data.likely && {
+    count: data.likely.count,
+    codes: decode(data.likely.codes, data.likely.wide ? Uint16Array : Uint8Array),
+    chances: decode(data.likely.chances, Uint16Array),
+  };
   // What else the points can be coloured by, named channel0, channel1, …
   const channels = Object.fromEntries(data.channels.map((c, k) => [`channel${k}`, decode(c.values, Float32Array)]));
   data.channels.forEach((c, k) => { data.names[`channel${k}`] = c.name; });
@@ -43,6 +55,24 @@
   // The other terms of f, as features of the points.
   const q = data.q;
   const others = decode(data.others, Float32Array);
+  // The local term: a table of the distance between coordinates.
+  const local = data.local && {
+    at: decode(data.local.coordinates, Uint16Array),
+    width: data.local.width,
+    perStep: data.local.scale / data.local.step,
+    table: decode(data.local.table, Float32Array),
+  };
+  const localCovariance = (i, j) => {
+    let square = 0;
+    for (let k = 0; k < local.width; k++) {
+      const gap = local.at[i * local.width + k] - local.at[j * local.width + k];
+      square += gap * gap;
+    }
+    const steps = Math.sqrt(square) * local.perStep;
+    const low = Math.floor(steps);
+    if (low >= local.table.length - 1) return 0;
+    return local.table[low] + (steps - low) * (local.table[low + 1] - local.table[low]);
+  };
   const covarianceFrom = (point) => {
     const source = new Float32Array(M);
     for (let k = 0; k < r; k++) {
@@ -61,7 +91,7 @@
       let total = 0;
       for (let k = 0; k < r; k++) total += z[i * r + k] * anchors[neighbor[i * r + k]];
       for (let m = 0; m < q; m++) total += others[i * q + m] * others[point * q + m];
-      values[i] = total;
+      values[i] = total + (local ? localCovariance(i, point) : 0);
     }
     return values;
   };
@@ -75,6 +105,13 @@
   };
   const classColors = [[31, 119, 180], [255, 127, 14], [44, 160, 44], [214, 39, 40], [148, 103, 189],
     [140, 86, 75], [227, 119, 194], [188, 189, 34], [23, 190, 207], [120, 120, 200]];
+  // Of more classes than that each gets a hue of its own, neighbours far apart.
+  const ofHue = (hue, lightness) => [0, 8, 4].map((k) => {
+    const x = (k + hue / 30) % 12;
+    return Math.round(255 * (lightness - 0.65 * Math.min(lightness, 1 - lightness) * Math.max(-1, Math.min(x - 3, 9 - x, 1))));
+  });
+  const classColor = (k) => data.classes.length <= classColors.length ? classColors[k]
+    : ofHue((k * 137.508) % 360, [0.45, 0.58, 0.68][k % 3]);
   const packed = (c) => (255 << 24 | c[2] << 16 | c[1] << 8 | c[0]) >>> 0;
   const table = (stops) => {
     const result = new Uint32Array(256);
@@ -85,7 +122,10 @@
     }
     return result;
   };
-  const tables = Object.fromEntries(Object.entries(scales).map(([name, stops]) => [name, table(stops)]));
+  // On a dark page the dark ends of a scale would vanish.
+  const isDark = () => packedCss("--panel") % 256 < 100;
+  const stopsOf = (name) => scales[name].map((c) => isDark() && c[0] + c[1] + c[2] < 330
+    ? c.map((v, k) => Math.round(0.55 * v + 0.45 * [170, 150, 235][k])) : c);
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const packedCss = (name) => {
     const hex = css(name).slice(1);
@@ -93,7 +133,8 @@
   };
 
   const state = {
-    map: 0, color: "prediction", flat: data.flat, anchors: false, size: data.n > 20000 ? 2 : 3, selected: -1,
+    map: 0, color: "prediction", flat: data.flat, anchors: false, size: data.n > 20000 ? 2 : data.n > 2000 ? 4 : 6, selected: -1, only: -1,
+    hovered: -1,
     yaw: 0.6, pitch: 0.35, zoom: 1, x: 0, y: 0, frameMilliseconds: 0, frames: 0,
   };
   const colors = new Uint32Array(n);
@@ -117,11 +158,11 @@
     if (byClass) {
       for (let i = 0; i < n; i++) {
         const v = values[i];
-        colors[i] = Number.isNaN(v) ? grey : packed(classColors[v % classColors.length]);
+        colors[i] = Number.isNaN(v) ? grey : packed(classColor(v));
       }
     } else {
       const [low, high] = extent(what === "label" ? prediction : values, what === "covariance");
-      const lookup = tables[scaleOf(what)];
+      const lookup = table(stopsOf(scaleOf(what)));
       for (let i = 0; i < n; i++) {
         const v = values[i];
         colors[i] = Number.isNaN(v) ? grey
@@ -146,11 +187,12 @@
       data.classes.slice(0, 20).forEach((name, k) => {
         const chip = add("span", name);
         chip.className = "chip";
-        chip.style.setProperty("--dot", `rgb(${classColors[k % classColors.length]})`);
+        chip.style.setProperty("--dot", `rgb(${classColor(k)})`);
       });
+      if (data.classes.length > 20) add("span", `and ${data.classes.length - 20} more`).className = "muted";
       return;
     }
-    const stops = scales[scaleOf(state.color)];
+    const stops = stopsOf(scaleOf(state.color));
     add("span", format(state.low));
     add("i", "", { background: `linear-gradient(90deg, ${stops.map((c) => `rgb(${c})`).join(",")})` });
     add("span", format(state.high));
@@ -187,7 +229,12 @@
   const projector = () => {
     const W = canvas.width;
     const H = canvas.height;
-    const scale = (state.flat ? 0.46 : 0.36) * Math.min(W, H) * state.zoom / 32767;
+    // A flat map fills the canvas: both ways alike for positions, each way for eigenfunctions.
+    const [across, upwards] = maps[state.map].extent;
+    const free = maps[state.map].free;
+    const fit = 0.46 * Math.min(W / across, H / upwards);
+    const scale = (state.flat ? (free ? 0.46 * W : fit) : 0.36 * Math.min(W, H)) * state.zoom / 32767;
+    const rise = state.flat && free ? H / W : 1;
     const yaw = state.flat ? 0 : state.yaw;
     const pitch = state.flat ? 0 : state.pitch;
     const cy = Math.cos(yaw), sy = Math.sin(yaw), cp = Math.cos(pitch), sp = Math.sin(pitch);
@@ -201,7 +248,7 @@
       const far = y * sp + away * cp;
       const shrink = scale / (1 + bend * far);
       out[at] = left + along * shrink;
-      out[at + 1] = top - up * shrink;
+      out[at + 1] = top - up * shrink * rise;
       return far;
     };
   };
@@ -236,6 +283,7 @@
     const small = disc(Math.max(0.6, state.size * ratio / 2));
     const large = disc((state.size + 4) * ratio / 2);
     for (let i = 0; i < n; i++) {
+      if (hidden(i)) { screen[2 * i] = screen[2 * i + 1] = -1e6; continue; }
       const far = project(map.points, i, screen, 2 * i);
       const told = label !== null && state.color === "label" && !Number.isNaN(label[i]);
       splat(screen[2 * i], screen[2 * i + 1], told ? far - 1e6 : far, colors[i], told ? large : small);
@@ -251,6 +299,7 @@
       }
     }
     context.putImageData(image, 0, 0);
+    if (state.hovered >= 0) ring(state.hovered, 6 * ratio, css("--text"));
     if (state.selected >= 0) {
       ring(state.selected, 8 * ratio, css("--text"));
       ring(state.selected, 11 * ratio, css("--accent"));
@@ -258,6 +307,7 @@
     state.frameMilliseconds = performance.now() - started;
     state.frames++;
   };
+  const hidden = (i) => state.only >= 0 && prediction[i] !== state.only && !(label && label[i] === state.only);
   let waiting = false;
   const request = () => {
     if (waiting) return;
@@ -277,20 +327,52 @@
     }
     return best;
   };
+  // What is known about a point, as pairs of a name and a value.
+  const about = (i) => {
+    const pairs = [[data.names.prediction, named(prediction[i])]];
+    if (likely) {
+      for (let k = 0; k < likely.count; k++) {
+        const at = i * likely.count + k;
+        pairs.push([`P(${data.classes[likely.codes[at]]})`, (likely.chances[at] / 65535).toFixed(3)]);
+      }
+    }
+    pairs.push([data.names.uncertainty, format(uncertainty[i])]);
+    if (label && !Number.isNaN(label[i])) pairs.push([data.names.label, named(label[i])]);
+    data.channels.slice(0, 8).forEach((c, k) => {
+      const value = channels[`channel${k}`][i];
+      if (!Number.isNaN(value)) pairs.push([c.name, format(value)]);
+    });
+    return pairs;
+  };
   const describe = () => {
     const i = state.selected;
     if (i < 0) {
       byId("chosen").textContent = data.hint;
       return;
     }
-    const parts = [`row ${row[i] + 1}`, `${data.names.prediction} ${named(prediction[i])}`,
-      `${data.names.uncertainty} ${format(uncertainty[i])}`];
-    if (label) parts.push(`label ${named(label[i])}`);
+    const parts = [`row ${row[i] + 1}`, ...about(i).map((pair) => pair.join(" "))];
     if (covariance) parts.push(`prior variance here ${format(covariance[i])}`);
-    data.channels.slice(0, 8).forEach((c, k) => {
-      if (!Number.isNaN(channels[`channel${k}`][i])) parts.push(`${c.name} ${format(channels[`channel${k}`][i])}`);
-    });
     byId("chosen").textContent = parts.join(" · ");
+  };
+  const tip = byId("tip");
+  const hover = (i, x, y) => {
+    if (i !== state.hovered) { state.hovered = i; request(); }
+    tip.hidden = i < 0;
+    if (i < 0) return;
+    const head = document.createElement("b");
+    head.textContent = `row ${row[i] + 1}`;
+    const rows = document.createElement("table");
+    const pairs = about(i);
+    if (covariance && state.color === "covariance") pairs.unshift(["kernel", format(covariance[i])]);
+    for (const [name, value] of pairs) {
+      const line = rows.insertRow();
+      line.insertCell().textContent = name;
+      line.insertCell().textContent = value;
+    }
+    tip.replaceChildren(head, rows);
+    const left = x + 14 + tip.offsetWidth > canvas.clientWidth ? Math.max(0, x - 14 - tip.offsetWidth) : x + 14;
+    tip.style.left = `${left}px`;
+    tip.style.top = `${Math.max(0, Math.min(y + 14, canvas.clientHeight - tip.offsetHeight))}px`;
   };
   const select = (i) => {
     state.selected = i;
@@ -327,7 +409,12 @@
   });
   canvas.addEventListener("pointermove", (event) => {
     const before = pointers.get(event.pointerId);
-    if (!before) return;
+    if (!before) {
+      const ratio = canvas.width / canvas.clientWidth;
+      hover(nearest(event.offsetX * ratio, event.offsetY * ratio, 12 * ratio), event.offsetX, event.offsetY);
+      return;
+    }
+    hover(-1);
     const now = [event.offsetX, event.offsetY];
     const dx = now[0] - before[0], dy = now[1] - before[1];
     moved += Math.abs(dx) + Math.abs(dy);
@@ -351,6 +438,7 @@
   };
   canvas.addEventListener("pointerup", release);
   canvas.addEventListener("pointercancel", release);
+  canvas.addEventListener("pointerleave", () => hover(-1));
   canvas.addEventListener("wheel", (event) => {
     event.preventDefault();
     zoom(Math.exp(-event.deltaY * 0.0015));
@@ -384,13 +472,25 @@
   };
   byId("map").addEventListener("change", (event) => { state.map = Number(event.target.value); showAxes(); request(); });
   byId("color").addEventListener("change", (event) => { state.color = event.target.value; recolor(); request(); });
+  if (data.classes) {
+    option(byId("class"), -1, "all classes");
+    data.classes.forEach((name, k) => option(byId("class"), k, name));
+    byId("class").addEventListener("change", (event) => {
+      state.only = Number(event.target.value);
+      hover(-1);
+      request();
+    });
+  } else {
+    byId("show-class").remove();
+  }
   byId("flat").checked = !state.flat;
   byId("flat").addEventListener("change", (event) => { state.flat = !event.target.checked; showAxes(); request(); });
   byId("anchors").addEventListener("change", (event) => { state.anchors = event.target.checked; request(); });
   byId("size").value = state.size;
   byId("size").addEventListener("input", (event) => { state.size = Number(event.target.value); request(); });
   byId("reset").addEventListener("click", () => {
-    Object.assign(state, { yaw: 0.6, pitch: 0.35, zoom: 1, x: 0, y: 0 });
+    Object.assign(state, { yaw: 0.6, pitch: 0.35, zoom: 1, x: 0, y: 0, only: -1 });
+    if (data.classes) byId("class").value = "-1";
     select(-1);
   });
   byId("theme").addEventListener("click", () => {
@@ -406,5 +506,12 @@
   describe();
   recolor();
   resize();
-  window.flgpReport = { state, select, covarianceFrom, screen, draw };
+  // A row of a list shows its point.
+  const pointOf = new Map(Array.from(row, (value, i) => [value + 1, i]));
+  const showRow = (number) => {
+    if (!pointOf.has(number)) return;
+    select(pointOf.get(number));
+    canvas.scrollIntoView({ block: "center" });
+  };
+  window.flgpReport = { state, select, showRow, covarianceFrom, screen, draw };
 })();

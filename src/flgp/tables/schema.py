@@ -11,8 +11,8 @@ import numpy as np
 from .._stored import stored
 from .._typing import Array, BoolArray
 from .cells import booleans_of, is_mixed, numbers_of, plain_text
+from .columns import named_cells
 from .errors import TableError
-from .files import named_cells
 from .identifiers import identifier
 
 SCALINGS = ("standard", "range", "none")

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .cells import numbers_of, plain_text
+from .columns import named_cells
 from .errors import TableError
-from .files import named_cells
 from .identifiers import identifier, numbers_the_rows
 
 TASKS = {"classification": "classes", "regression": "gaussian", "counts": "negative_binomial"}

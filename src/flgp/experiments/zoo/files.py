@@ -66,7 +66,7 @@ def from_keel(name: str, seed: int) -> Table:
 
 def _numbers(column: Any) -> Array:
     """A column of a data frame as numbers (n, k)."""
-    if column.dtype != object:
+    if column.dtype.kind in "biuf":
         return column.to_numpy(float)[:, None]
     words = column.str.strip().to_numpy(str)
     levels = np.unique(words)

@@ -1,0 +1,77 @@
+"""Rows that stand for many points in doubt: an optimal design on the graph, before labels say how f varies.
+
+With few labels the learned hyperparameters, and so the model's own variance, say little. What is known is the
+graph. So f is taken for a function with as many degrees of freedom as there will be labels: a heat kernel
+whose diffusion time leaves that many modes. Each row is chosen to lower the variance of this function most,
+summed over all points by how much the present model doubts them, and given the rows before it. Variances are
+shares of a point's own: otherwise a few points at the rim of the cloud, where eigenfunctions are large,
+outweigh thousands.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._typing import Array, IntArray
+
+# Variance of a label about f, as a share of f's.
+_NOISE = 0.1
+# Modes with less than this share of the largest variance change nothing.
+_LEAST_MODE = 1e-6
+_LEAST_DOUBT = 1e-3  # where nothing is in doubt, all points count alike
+_HALVINGS = 100
+
+
+def diffusion_time(eigenvalues: Array, n_modes: float) -> float:
+    """The time t at which Σ exp(-tλ) = n_modes; 0 if there are no more modes than that."""
+    if len(eigenvalues) <= n_modes:
+        return 0.0
+    low, high = -40.0, 40.0  # log t
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if np.exp(-np.exp(middle) * eigenvalues).sum() > n_modes else (low, middle)
+    return float(np.exp(low))
+
+
+def correlated(features: Array, closeness: Array, eigenvalues: Array, time: float) -> Array:
+    """S (m, k) whose rows have inner products exp(-tλ)-correlations; they shrink off the geometry."""
+    d = np.exp(-time * eigenvalues)
+    kept = d > _LEAST_MODE * d.max()
+    S = features[:, kept] * np.sqrt(d[kept])
+    return S * (closeness / np.maximum(np.linalg.norm(S, axis=1), 1e-300))[:, None]
+
+
+def cover(own: Array, others: Array, known: Array, doubt: Array, n: int) -> IntArray:
+    """Positions of n rows that lower the doubted variance at other points most, each given those before.
+
+    Parameters
+    ----------
+    own : array of shape (m, k), from `correlated`: the rows to choose from
+    others : array of shape (b, k): the points that matter
+    known : array of shape (l, k): those with a label
+    doubt : array of shape (b,): how much each point matters
+    n : how many
+    """
+    own, others, known = own.copy(), others.copy(), known.copy()
+    weight = (np.maximum(doubt, 0.0) + _LEAST_DOUBT)[:, None]
+    for i in range(len(known)):
+        _condition(known[i].copy(), (own, others, known))
+    chosen: list[int] = []
+    for _ in range(n):
+        gram = (others * weight).T @ others
+        fall = np.einsum("ij,ij->i", own @ gram, own) / (np.einsum("ij,ij->i", own, own) + _NOISE)
+        fall[chosen] = -np.inf
+        chosen.append(int(np.argmax(fall)))
+        _condition(own[chosen[-1]].copy(), (own, others))
+    return np.array(chosen)
+
+
+def _condition(row: Array, factors: tuple[Array, ...]) -> None:
+    """Change factors in place to those of the posterior given a label at `row` (k,)."""
+    variance = float(row @ row)
+    if variance <= 0.0:
+        return
+    # S (I - c s sᵀ) has the covariance K - k kᵀ / (v + noise) if c = (1 - √(noise / (v + noise))) / v.
+    factor = (1.0 - np.sqrt(_NOISE / (variance + _NOISE))) / variance
+    for part in factors:
+        part -= np.outer(part @ row, factor * row)
