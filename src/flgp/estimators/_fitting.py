@@ -63,8 +63,7 @@ def fit_model(model: LatentModel, rows: RowLike, labels: Labels, targets: Sequen
     _check_all_given(model, targets)
     model._dimension_ = _dimension(model, rows)
     geometries = model._geometries(rows)
-    several = len(geometries) > 1
-    attempts = [_attempt(model, rows, labels, targets, geometry, several) for geometry in geometries]
+    attempts = [_attempt(model, rows, labels, targets, each, len(geometries) > 1) for each in geometries]
     # Where there is nothing but the manifold, parts of a graph without labels would be left to the prior.
     most = attempts[0].silent_parts
     whole = [attempt for attempt in attempts if attempt.has_other_terms or attempt.silent_parts <= most]
@@ -336,7 +335,7 @@ def _local_kind(
     likelihood = targets[0].likelihood
     classes = isinstance(likelihood, Bernoulli | Categorical)
     if model.residual == "local":
-        return BY_FEATURES if classes and model.inference in ("auto", "ep") else BY_NEIGHBORS
+        return BY_FEATURES if classes and model.inference in ("auto", "ep", "gibbs") else BY_NEIGHBORS
     roles = model._roles_
     if model.residual != "auto" or model.hyperparameters == "fixed" or model._sharing()[1]:
         return None
