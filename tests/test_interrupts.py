@@ -177,7 +177,7 @@ def started(*arguments, **options):
 def ended(run):
     """What a command said; one that does not end is killed."""
     try:
-        return run.communicate(timeout=60)
+        return run.communicate(timeout=300)
     except subprocess.TimeoutExpired:
         run.kill()
         raise
@@ -227,7 +227,8 @@ def test_parallel_rows_stop_within_seconds(tmp_path):
         "4",
         "--out",
         str(tmp_path / "out"),
-        "--no-figures",
+        "--figures",
+        "none",
     ]
     run = started("reproduce", "circles", *options, start_new_session=True)
     time.sleep(8)

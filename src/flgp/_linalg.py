@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from scipy import linalg
 from scipy.linalg.lapack import dpotrf
@@ -35,3 +37,17 @@ def distinct_rows(points: Array) -> Array:
     new = np.ones(len(ordered), dtype=bool)
     new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
     return ordered[new]
+
+
+def triangular_product(rows: Array, upper: Array, panels: int = 4) -> Array:
+    """Rows (b, k) times an upper triangular matrix (k, j), without most of the products with zeros.
+
+    BLAS has a routine for it, which SciPy calls with all other threads waiting.
+    """
+    if upper.shape[1] < 16 * panels:
+        return np.asarray(rows @ upper)
+    result = np.empty((len(rows), upper.shape[1]))
+    cuts = np.linspace(0, upper.shape[1], panels + 1).astype(int).tolist()
+    for a, b in pairwise(cuts):
+        np.matmul(rows[:, :b], upper[:b, a:b], out=result[:, a:b])
+    return result

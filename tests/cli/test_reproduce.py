@@ -35,7 +35,7 @@ def spiral(out, *more):
 
 
 def test_a_table_and_its_files(tmp_path, capsys):
-    code, out, _ = run(capsys, *spiral(tmp_path / "r", "--no-figures"))
+    code, out, _ = run(capsys, *spiral(tmp_path / "r", "--figures", "none"))
     assert code == 0
     assert "LKFLGP" in out
     assert "method=lk model=ours repeat=0: rmse" in out
@@ -45,9 +45,9 @@ def test_a_table_and_its_files(tmp_path, capsys):
 
 
 def test_a_second_run_has_nothing_to_do_and_says_so(tmp_path, capsys):
-    run(capsys, *spiral(tmp_path, "--no-figures"))
+    run(capsys, *spiral(tmp_path, "--figures", "none"))
     before = (tmp_path / "rows.csv").read_text()
-    _, out, _ = run(capsys, *spiral(tmp_path, "--no-figures"))
+    _, out, _ = run(capsys, *spiral(tmp_path, "--figures", "none"))
     assert "2 of 2 rows are already done." in out
     assert (tmp_path / "rows.csv").read_text() == before
 
@@ -92,16 +92,17 @@ def test_a_damaged_file_is_named(tmp_path, capsys):
 
 
 def test_results_of_another_version_are_refused(tmp_path, capsys):
-    run(capsys, *spiral(tmp_path, "--no-figures"))
+    run(capsys, *spiral(tmp_path, "--figures", "none"))
     header = tmp_path / "run.json"
     header.write_text(json.dumps({**json.loads(header.read_text()), "flgp": "0.0.1"}))
-    code, _, err = run(capsys, *spiral(tmp_path, "--no-figures"))
+    code, _, err = run(capsys, *spiral(tmp_path, "--figures", "none"))
     assert code == 2
     assert "flgp = '0.0.1'" in err
 
 
 def test_the_record_shows_no_folders_of_the_user():
     typed = ["reproduce", "mnist", "--data-dir", "/home/me", "--n", "7000", "--out=/tmp/x", "--seed", "1"]
+    typed += ["--maps", "/home/me/maps"]
     assert _command(typed) == "flgp reproduce mnist --n 7000 --seed 1"
 
 

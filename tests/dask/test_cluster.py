@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
@@ -15,6 +12,7 @@ from flgp import FLGPClassifier
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
+from processes import running  # noqa: E402
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning"),
@@ -25,31 +23,8 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("cluster")
-    file = folder / "scheduler.json"
-    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard"]
-    local = ["--host", "127.0.0.1"]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
-    processes = [subprocess.Popen([*command, *local, "--scheduler-file", str(file)], **quiet)]
-    worker = [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", str(file), *local]
-    worker += ["--nthreads", "1", "--no-dashboard", "--local-directory", str(folder)]
-    processes += [subprocess.Popen(worker, **quiet) for _ in range(2)]
-    try:
-        for _ in range(300):
-            if file.exists():
-                break
-            time.sleep(0.1)
-        with distributed.Client(scheduler_file=str(file), timeout="30s") as connected:
-            connected.wait_for_workers(2, timeout=60)
-            yield connected
-    finally:
-        for process in reversed(processes):  # workers first
-            process.terminate()
-            try:
-                process.wait(timeout=10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+    with running(tmp_path_factory.mktemp("cluster")) as (_, connected):
+        yield connected
 
 
 @pytest.fixture(scope="module")

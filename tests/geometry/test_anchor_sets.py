@@ -56,11 +56,11 @@ def test_the_kernel_is_the_mean_of_the_kernels_of_each_set(lae, r, n_sets, epsil
 
 
 @pytest.mark.parametrize("lae", [True, False])
-@pytest.mark.parametrize("s", [20, 2000])
-def test_no_walk_leaves_its_set(lae, s):
-    """Also where the Gram matrix is not accumulated in a dense table."""
+@pytest.mark.parametrize(("s", "r"), [(20, 3), (2000, 3), (2000, 9)])
+def test_no_walk_leaves_its_set(lae, s, r):
+    """Also where the Gram matrix is not accumulated in a dense table, or is a product."""
     X = cloud(4000)
-    graph = joined(X, [anchors_of(X, s, 0), anchors_of(X, 10, 1)], lae=lae).graph
+    graph = joined(X, [anchors_of(X, s, 0), anchors_of(X, 10, 1)], r, lae=lae).graph
     step = fit_transition(graph, None if lae else 0.5)
     block, Z = graph.find(X), np.zeros((len(X), len(graph.anchors)))
     np.put_along_axis(Z, block.index.astype(np.intp), step.rows(block), axis=1)

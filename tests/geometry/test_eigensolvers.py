@@ -68,8 +68,8 @@ def test_every_choice_of_solver_agrees(monkeypatch, dense_size):
 def test_heavy_rows(monkeypatch, bridge):
     """Lanczos first; where parts hardly hold together it is not trusted, and all copies are found."""
     monkeypatch.setattr(eigensolvers, "_DENSE_SIZE", 0)
-    monkeypatch.setattr(eigensolvers, "_DENSE_REFUGE", 0)
-    monkeypatch.setattr(eigensolvers, "_HEAVY_ROW", 3)
+    monkeypatch.setattr(eigensolvers, "DENSE_REFUGE", 0)
+    monkeypatch.setattr(eigensolvers, "HEAVY_ROW", 3)
     filtered, calls = filtered_subspace, []
     monkeypatch.setattr(eigensolvers, "filtered_subspace", lambda *a: calls.append(a[1]) or filtered(*a))
     one, _ = walk_on_a_ring(60)
@@ -95,7 +95,7 @@ def test_heavy_rows(monkeypatch, bridge):
 @pytest.mark.parametrize("count", [5, 30])
 def test_many_nearly_separate_parts(monkeypatch, count, refuge):
     """Far more eigenvalues near 1 than are wanted: no gap for the filter, copies that Lanczos missed."""
-    monkeypatch.setattr(eigensolvers, "_DENSE_REFUGE", refuge)
+    monkeypatch.setattr(eigensolvers, "DENSE_REFUGE", refuge)
     parts = [walk_on_a_ring(10, seed)[0] for seed in range(80)]
     size = 800
     ends = np.arange(0, size - 10, 10)
@@ -149,7 +149,7 @@ def test_eigenpairs_that_lapack_loses_are_found_again(monkeypatch):
 def test_a_block_that_may_not_grow_ends_with_a_warning(monkeypatch):
     """A spectrum without a gap, too large for a wider block: what was found, and how well."""
     values = 1.0 - 1e-6 * np.arange(400.0)
-    monkeypatch.setattr(eigensolvers, "_DENSE_REFUGE", 0)
+    monkeypatch.setattr(eigensolvers, "DENSE_REFUGE", 0)
     monkeypatch.setattr(eigensolvers, "_LARGEST_BLOCK", 0)
     with pytest.warns(ConvergenceWarning, match="10 leading of 400 eigenpairs"):
         found, vectors = filtered_subspace(sparse.diags_array(values).tocsr(), 10, np.ones(400))

@@ -5,8 +5,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from flgp.geometry import krylov
-from flgp.geometry.krylov import leading_by_filter, leading_by_lanczos
+from flgp.geometry import eigensolvers, krylov
+from flgp.geometry.eigensolvers import ROUGH
+from flgp.geometry.krylov import leading_by_filter, leading_by_lanczos, quickest_eigenpairs
 
 
 def rotated(values, seed=0):
@@ -76,3 +77,35 @@ def test_small_matrices_are_dense():
     values, vectors = leading_by_filter(A, 2)
     np.testing.assert_allclose(values, [0.9, 0.5])
     np.testing.assert_allclose(np.abs(vectors.T), [[0, 1, 0], [0, 0, 1]], atol=1e-12)
+
+
+@pytest.mark.parametrize("refuge", [0, 6000], ids=["subspaces", "dense"])
+@pytest.mark.parametrize("bridge", [1e-3, 1e-9])
+def test_the_quickest_solver_gives_up_in_time(monkeypatch, bridge, refuge):
+    """Far more eigenvalues near 1 than are wanted: the filter has no gap, and another solver takes over."""
+    monkeypatch.setattr(eigensolvers, "_DENSE_SIZE", 0)
+    monkeypatch.setattr(krylov, "DENSE_REFUGE", refuge)
+    monkeypatch.setattr(krylov, "_FEW_LOOKS", 3)
+    ends = np.arange(0, 1190, 10)
+    links = sparse.csr_array((np.full(len(ends), bridge), (ends, ends + 10)), shape=(1200, 1200))
+    ring = sparse.csr_array(np.eye(10) * 2 + np.roll(np.eye(10), 1, 0) + np.roll(np.eye(10), -1, 0))
+    gram = sparse.csr_array(sparse.block_diag([ring] * 120) + links + links.T)
+    mass = gram.sum(axis=1)
+    root = sparse.diags_array(1.0 / np.sqrt(mass))
+    matrix = sparse.csr_array(root @ gram @ root)
+    values, vectors = quickest_eigenpairs(matrix, 30, np.sqrt(mass))
+    exact = np.linalg.eigvalsh(matrix.toarray())[::-1][:30]
+    np.testing.assert_allclose(values, exact, atol=1e-9)
+    assert np.linalg.norm(matrix @ vectors - vectors * values, axis=0).max() < 1e-7
+
+
+def test_rough_pairs_in_single_precision_are_near_the_exact_ones():
+    rng = np.random.default_rng(0)
+    near = sparse.random_array((2500, 2500), density=0.004, rng=rng, data_sampler=rng.random)
+    gram = sparse.csr_array(near @ near.T + sparse.eye_array(2500))
+    root = sparse.diags_array(1.0 / np.sqrt(gram.sum(axis=1)))
+    matrix = sparse.csr_array(root @ gram @ root)
+    values, vectors = leading_by_filter(matrix, 25, tolerance=ROUGH)
+    exact = np.linalg.eigvalsh(matrix.toarray())[::-1][:25]
+    np.testing.assert_allclose(values, exact, atol=0.1 * ROUGH)
+    assert np.linalg.norm(matrix @ vectors - vectors * values, axis=0).max() < 10 * ROUGH

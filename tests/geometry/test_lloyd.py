@@ -20,12 +20,15 @@ def inertia(X, centers):
     return float((cdist(X, centers).min(axis=1) ** 2).sum())
 
 
+@pytest.mark.parametrize("many", [500, 5000], ids=["first round in closures", "first round among all"])
 @pytest.mark.parametrize("n_clusters", [600, 1200])
-def test_closures_end_where_full_rounds_do(monkeypatch, n_clusters):
+def test_closures_end_where_full_rounds_do(monkeypatch, n_clusters, many):
     X = clouds()
     monkeypatch.setattr(lloyd, "_CLOSURE", 100)  # small, so that they do differ
+    monkeypatch.setattr(lloyd, "_MANY_CLUSTERS", many)
     near = plain_lloyd(X, n_clusters, np.random.default_rng(0), 20)
     monkeypatch.setattr(lloyd, "_FEW_CLUSTERS", n_clusters)
+    monkeypatch.setattr(lloyd, "_MANY_CLUSTERS", n_clusters)
     full = plain_lloyd(X, n_clusters, np.random.default_rng(0), 20)
     seeds = X[np.random.default_rng(0).permutation(len(X))[:n_clusters]]
     assert not np.array_equal(near, full)
@@ -45,11 +48,11 @@ def test_closures_hold_the_nearest_centre_of_nearly_every_point():
     X = clouds().astype(np.float32)
     centers = X[:600]
     label, _ = lloyd._nearest_of_all(X, centers)
-    group, closures = lloyd._closures(centers)
+    _, group, closures = lloyd._closures(centers)
     moved = centers + np.float32(0.02) * np.random.default_rng(0).normal(size=centers.shape).astype(
         np.float32
     )
-    found, score = lloyd._nearest_in_closure(X, moved, label, group, closures)
+    found, score = lloyd._nearest_in_closure(X, moved, group[label], closures)
     true = cdist(X, moved)
     assert np.mean(found == true.argmin(axis=1)) > 0.98
     sqdist = (X**2).sum(axis=1) + 2 * score

@@ -9,7 +9,7 @@ from scipy.stats import spearmanr
 
 from flgp import FLGPRegressor
 from flgp.experiments.reproduce import Options, find
-from flgp.experiments.reproduce.brain import activation_data
+from flgp.experiments.reproduce.subjects import study_of
 from flgp.neuro import SurfaceReconstructor, VolumeReconstructor, activation_regions
 from flgp.neuro.prior import prior_correlation
 from flgp.neuro.surface import read_mesh
@@ -35,8 +35,8 @@ def test_rows_and_tables(options):
     assert {(job["method"], job["model"]) for job in jobs} == {
         (method, model) for method in ("lk", "egp") for model in ("paper", "ours")
     }
-    assert {job["subject"] for job in jobs} == {0, 1}
-    X, y = activation_data(options, 1)
+    assert {job["subject"] for job in jobs} == {"0", "1"}
+    X, y = study_of(options).data("1")
     assert X.shape == (len(y), 3)
     assert np.abs(y).min() > 0.674
     job = next(job for job in jobs if job["method"] == "lk" and job["model"] == "paper")
@@ -44,9 +44,10 @@ def test_rows_and_tables(options):
     assert set(experiment.metrics) == set(row)
     assert row["n_labeled"] == round(0.2 * (row["n_labeled"] + row["n_held_out"]))
     assert row["mse"] < 0.5 * y.var()
-    (table,) = experiment.tables([{**job, **row}], options)
+    table, _, group = experiment.tables([{**job, **row}], options)
+    assert group.rows[0][:4] == ("0.2", "LKFLGP", "paper", "1")
     assert "0.083" in table.markdown()  # the published figure beside ours
-    assert "2 map(s) given" in table.note
+    assert "1 map(s) given: " in table.note
     figures = dict(experiment.figures([{**job, **row}], options))
     assert len(figures["brain-errors"].axes) == 3
 

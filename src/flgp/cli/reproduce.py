@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,10 +23,18 @@ from .._files import write_figure, write_text
 from ..experiments.reproduce.catalogue import NAMES, find
 
 if TYPE_CHECKING:
-    from ..experiments.reproduce import Experiment, Options, Store, Table
+    from ..experiments.reproduce import Experiment, Failure, Options, Store, Table
 
 _WIDTH = 200
 _HELP = f"Experiment: {', '.join(NAMES)}."
+
+
+class Figures(StrEnum):
+    """Which figures to make."""
+
+    ALL = "all"
+    QUICK = "quick"
+    NONE = "none"
 
 
 def reproduce(
@@ -43,9 +52,21 @@ def reproduce(
         Path | None, typer.Option(help="Results folder; a run resumes where it stopped. Default: flgp-NAME.")
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Rows computed in parallel.")] = 1,
+    folder_of_maps: Annotated[
+        Path | None, typer.Option("--maps", help="Folder of maps, one per subject (brain only).")
+    ] = None,
     region: Annotated[Path | None, typer.Option(help="Mask of the voxels to use (brain only).")] = None,
+    min_voxels: Annotated[
+        int, typer.Option(min=1, help="Leave out maps with fewer voxels in their region (brain only).")
+    ] = 5000,
     quick: Annotated[bool, typer.Option(help="A small version, in about a minute.")] = False,
-    figures: Annotated[bool, typer.Option(help="Also make the figures (PNG and PDF).")] = True,
+    figures: Annotated[
+        Figures,
+        typer.Option(
+            help="Figures (PNG and PDF): quick, in about a minute; all, with panels of methods whose time "
+            "grows with the square of n (15 minutes at n = 9,000); none."
+        ),
+    ] = Figures.QUICK,
 ) -> None:
     """Reproduce a table of the paper: the published numbers, the paper's model here, and ours."""
     from ..experiments.reproduce import Options, Store
@@ -59,8 +80,10 @@ def reproduce(
         seed=seed,
         data_dir=None if data_dir is None else str(data_dir),
         quick=quick,
-        maps=tuple(str(path) for path in maps or ()),
+        maps=_maps(maps or [], folder_of_maps),
         region=None if region is None else str(region),
+        min_voxels=min_voxels,
+        figures=figures.value,
     )
     experiment.check(options)
     folder = out if out is not None else Path(f"flgp-{name}{'-quick' if quick else ''}")
@@ -72,7 +95,9 @@ def reproduce(
         raise ValueError(
             f"Nothing to compute: no method of {name} is run at these n. Change --n or --methods."
         )
-    _compute(console, experiment, store, wanted, options, jobs)
+    failures = _compute(console, experiment, store, wanted, options, jobs)
+    failures = [*experiment.left_out(options), *failures]
+    _list_failures(console, failures, folder)
     rows = store.ordered()
     tables = experiment.tables(rows, options)
     for table in tables:
@@ -82,7 +107,7 @@ def reproduce(
         write_text(folder / f"{table.name}.csv", table.csv())
     text = "\n".join(table.markdown() for table in tables)
     write_text(folder / "tables.md", text)
-    if figures:
+    if figures is not Figures.NONE:
         _draw(console, experiment, rows, options, folder)
     console.print(f"Results in {folder}", highlight=False)
 
@@ -94,10 +119,11 @@ def _compute(
     wanted: list[dict[str, Any]],
     options: Options,
     n_jobs: int,
-) -> None:
-    """Run the missing rows; show and store each one when it is ready."""
-    from ..experiments.reproduce import run_jobs
+) -> list[Failure]:
+    """Run the missing rows; show and store each one when it is ready. Returns those that failed."""
+    from ..experiments.reproduce import Failure, run_jobs
 
+    failures: list[Failure] = []
     missing = store.missing(wanted)
     done = len(wanted) - len(missing)
     if done:
@@ -114,9 +140,38 @@ def _compute(
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(experiment.name, total=len(wanted), completed=done)
         for row in run_jobs(experiment, missing, options, n_jobs):
-            store.add(row)
             progress.advance(task)
+            if isinstance(row, Failure):
+                failures.append(row)
+                continue
+            store.add(row)
             console.print(_row_text(experiment, row), highlight=False, soft_wrap=True)
+    return failures
+
+
+def _list_failures(console: Console, failures: list[Failure], folder: Path) -> None:
+    """Show what gave no row and why, and keep it in a file; a file of an earlier run goes."""
+    path = folder / "failures.csv"
+    if not failures:
+        path.unlink(missing_ok=True)
+        return
+    from ..experiments.reproduce import Table
+
+    lines: list[tuple[str, ...]] = [
+        (" ".join(f"{key}={value}" for key, value in failure.job.items()), failure.reason)
+        for failure in failures
+    ]
+    table = Table("failures", f"No result: {len(failures)}", ("what", "why"), lines)
+    console.print(_rich(table))
+    write_text(path, table.csv())
+
+
+def _maps(named: list[Path], folder: Path | None) -> tuple[str, ...]:
+    from ..experiments.reproduce import maps_in
+
+    if named and folder is not None:
+        raise ValueError("Give the maps themselves or --maps with a folder, not both.")
+    return maps_in(folder) if folder is not None else tuple(map(str, named))
 
 
 def _row_text(experiment: Experiment, row: dict[str, Any]) -> str:
@@ -156,11 +211,11 @@ def _command(arguments: list[str]) -> str:
     for word in arguments:
         if (
             not skip
-            and not word.startswith(("--data-dir=", "--out="))
-            and word not in ("--data-dir", "--out")
+            and not word.startswith(("--data-dir=", "--out=", "--maps="))
+            and word not in ("--data-dir", "--out", "--maps")
         ):
             shown.append(word)
-        skip = not skip and word in ("--data-dir", "--out")
+        skip = not skip and word in ("--data-dir", "--out", "--maps")
     return " ".join(["flgp", *shown])
 
 

@@ -93,7 +93,9 @@ SHARED_ATTRIBUTES = """anchors_ : array of shape (s, p)
         Connected parts of the graph.
     transduction_ : array
         Predictions for the fitted rows (those of X, then of X_unlabeled). Not there when the rows were too
-        many to hold or are on a cluster: `predict` reads them again.
+        many to hold or are on a cluster: `predict` reads them again. Of up to a million rows or so the model
+        keeps the neighbours as well, until it is pickled: answers about the very array that was fitted need
+        no search.
     log_marginal_likelihood_value_ : float
     optimizer_result_ : OptimizeResult, or list of them
         Names, theta (logarithms), gradient, bounds and which of them were reached.

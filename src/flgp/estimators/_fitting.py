@@ -23,10 +23,10 @@ from ..process.draws_field import ChainSettings
 from ..process.evidence import KnownValues, Target
 from ..process.integration import hyperparameter_posterior, integrate_model
 from ..process.learning import LearnedFunction, LearnedModel, Settings, learn, learn_on
-from ..process.local_search import LocalOptions, keep_local, learn_local
+from ..process.local_search import LocalOptions, keep_local, learn_local, learn_shared_local
 from ..process.posterior import make_process
 from ..process.relevance import CLASSES, NUMBERS, learn_relevance, working_labels
-from ..rows.blocks import map_rows, row_blocks, take_rows
+from ..rows.blocks import map_blocks, map_rows, row_blocks, take_rows
 from ..rows.columns import select
 from ..rows.sources import is_distributed, is_streamed
 from ..terms import AMPLITUDE, TIME, Groups, Inputs, Linear, Manifold, Terms
@@ -34,6 +34,7 @@ from ..terms.base import View
 from ..terms.local.features import LocalFeatures
 from ..terms.local.term import LENGTH_SCALE, VARIANCE
 from ._model import FEWEST_NUMBERS, _Locator, local_coordinates, locate
+from .fitted_rows import FittedRows
 from .labels import Labels
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ BY_FEATURES, BY_NEIGHBORS = "features", "neighbors"
 # ν of the Matérn kernels that kernel="auto" compares with the heat kernel.
 _ROUGHER = (1.0, 2.5)
 # Learned attributes that a new posterior does not always set, or that it leaves out of date.
-_DATED = ("transduction_", "chains_", "hyperparameter_posterior_", "_evidence_")
+_DATED = ("transduction_", "transduction_proba_", "chains_", "hyperparameter_posterior_", "_evidence_")
 
 
 def fit_model(model: LatentModel, rows: RowLike, labels: Labels, targets: Sequence[Target]) -> FittedGeometry:
@@ -161,22 +162,23 @@ def update_model(model: LatentModel, labels: Labels, targets: Sequence[Target]) 
 
 def transduce(
     model: LatentModel, geometry: FittedGeometry, rows: RowLike, point: Callable[[Sequence[View]], Array]
-) -> None:
-    """Predictions of the fitted rows, from their places if these are still at hand."""
+) -> Array | None:
+    """Predictions of the fitted rows, from their places if these are still at hand.
+
+    None if the rows would have to be read again. Places of not too many rows stay with the model.
+    """
     if is_distributed(rows) or (is_streamed(rows) and geometry.fitted_places() is None):
-        return
+        return None
     process, locator = model._process_, _Locator(model)
+    model._fitted_rows_ = FittedRows.of(rows, geometry)
     with stage(f"transduction for {rows.shape[0]:,} points"):
         blocks = geometry.fitted_places()
         if blocks is None:
-            model.transduction_ = map_rows(rows, lambda X: point(process.at(locator.inputs(X))))
-        elif model._needs_columns():
-            pairs = row_blocks(rows).paired_with(blocks)
-            parts = pairs.map(lambda pair: [point(process.at(locator.inputs_at(pair)))])
-            model.transduction_ = np.concatenate(parts.reduce(lambda part: part))
-        else:
-            parts = blocks.map(lambda places: [point(process.at(Inputs(None, places)))])
-            model.transduction_ = np.concatenate(parts.reduce(lambda part: part))
+            return map_rows(rows, lambda X: point(process.at(locator.inputs(X))))
+        if not model._needs_columns():
+            return map_blocks(blocks, rows.shape[0], lambda places: point(process.at(Inputs(None, places))))
+        pairs = row_blocks(rows).paired_with(blocks)
+        return map_blocks(pairs, rows.shape[0], lambda pair: point(process.at(locator.inputs_at(pair))))
 
 
 def relearned(model: LatentModel) -> list[LearnedFunction]:
@@ -214,6 +216,9 @@ def _finish(
         seed = int(check_random_state(model.random_state).randint(2**31)) if chains is not None else 0
         with stage("posterior"):
             model._process_, runs = make_process(learned, integrated, chains, seed)
+    model.__dict__.pop("coregionalization_", None)
+    if learned.correlation is not None:
+        model.coregionalization_ = learned.correlation
     manifold = next((part for part in learned.terms.parts if isinstance(part, Manifold)), None)
     if manifold is not None:
         model.kernel_ = manifold.kernel
@@ -242,12 +247,15 @@ def _finish(
 
 
 def _settings(model: LatentModel, n_eigenpairs: int) -> Settings:
+    shared, rank = model._sharing()
     given = {TIME: model.diffusion_time, AMPLITUDE: model.amplitude}
     return Settings(
         n_eigenpairs=n_eigenpairs,
         terms_on=_TermsOn(model),
         fixed={name: float(value) for name, value in given.items() if value is not None},
         inference="auto" if model.inference == "gibbs" else model.inference,
+        shared=shared,
+        rank=rank,
     )
 
 
@@ -327,7 +335,7 @@ def _local_kind(
     if model.residual == "local":
         return BY_FEATURES if classes and model.inference in ("auto", "ep") else BY_NEIGHBORS
     roles = model._roles_
-    if model.residual != "auto" or model.hyperparameters == "fixed":
+    if model.residual != "auto" or model.hyperparameters == "fixed" or model._sharing()[1]:
         return None
     if roles.local is None and geometry.coordinates(roles.geometry_of(labels.points[:1])) is None:
         return None
@@ -386,6 +394,14 @@ def _with_local(model: LatentModel, learned: LearnedModel, inputs: Inputs) -> Le
     options = LocalOptions(model.residual_kernel, int(count), model.residual == "local")
     features, points = learned.terms.features(inputs), inputs.coordinates
     assert points is not None
+    if learned.shared is not None:
+        rows = [function.target.rows for function in learned.functions]
+        own_points = [points[own] for own in rows]
+        if not options.required and min(map(len, rows)) < FEWEST_NUMBERS:
+            return learned
+        each = [features[own] for own in rows]
+        together = learn_shared_local(learned.shared, learned.functions, each, own_points, options)
+        return learned if together is None else replace(learned, shared=together[0], functions=together[1])
     functions = []
     for function in learned.functions:
         target = function.target

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from .._arviz import inference_data
 from .._threads import blas_for
 from .._typing import Array, IntArray
 from ..kernels import Heat, SpectralKernel, get_kernel
@@ -94,6 +95,10 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
                 f"residual='local' with the {likelihood.name} likelihood is fitted by Laplace's method, but "
                 f"inference={self.inference!r}. Use inference='auto' or 'laplace', or residual=None."
             )
+
+    def _sharing(self) -> tuple[bool, int]:
+        """Whether latent functions share their hyperparameters, and the rank of what links them."""
+        return False, 0
 
     def _needs_columns(self) -> bool:
         """Whether predictions need more of a row than its place on the geometry."""
@@ -203,6 +208,32 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
             rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
             return self._columns(self._process_.draws(views, n_samples, rng, prior))
 
+    def to_arviz(self, X: Any, n_samples: int = 1000, random_state: Any = 0) -> Any:
+        """Draws of f at some points as ArviZ's InferenceData (from ArviZ 1.0 on: a DataTree).
+
+        Groups `posterior` and `prior` hold `f`, with the dimensions `row` and, for several latent functions,
+        `output`. The draws are independent, so they are one chain; the Markov chains of inference="gibbs" are
+        `chains_.to_arviz()`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        n_samples : int
+        random_state : int, RandomState or None
+
+        Returns
+        -------
+        arviz.InferenceData
+        """
+        groups = {}
+        for name in ("posterior", "prior"):
+            f = self.sample_f(X, n_samples, random_state, prior=name == "prior")
+            groups[name] = {"f": np.moveaxis(f, -1, 0)[None]}
+        rows = np.arange(f.shape[0])
+        coords: dict[str, Array | IntArray]
+        coords = {"row": rows} if f.ndim == 2 else {"row": rows, "output": np.arange(f.shape[1])}
+        return inference_data(groups, coords, {"f": list(coords)})
+
     def suggest(self, X: Any, n: int = 10, *, strategy: str = "auto", random_state: Any = 0) -> IntArray:
         """Which rows to label next; rows that have a label already are left out.
 
@@ -277,6 +308,13 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
         gradient : array of theta's shape, if `eval_gradient`
         """
         check_is_fitted(self)
+        if self._process_.correlation is not None:
+            if theta is None and not eval_gradient:
+                return self.log_marginal_likelihood_value_
+            raise ValueError(
+                "The evidence of outputs that coregionalization links is known at the learned values only. "
+                "Leave theta and eval_gradient out, or fit with shared=True and coregionalization=None."
+            )
         with self._working(), blas_for(len(self.eigenvalues_)):
             functions = self._relearned()
             size = len(functions[0].best.theta)

@@ -17,13 +17,15 @@ from .._threads import thread_count, threads
 from .._typing import Array, IntArray, RowLike
 from ..geometry.base import Eigenbasis, FittedGeometry, Geometry, Places
 from ..geometry.point_cloud import ANCHOR_RULES, PointCloud
+from ..geometry.tangent import TangentSphere
 from ..kernels import KERNELS, SpectralKernel
 from ..process.process import Process
-from ..rows.blocks import map_rows, take_rows
+from ..rows.blocks import map_blocks, map_rows, row_blocks, take_rows
 from ..rows.columns import select
 from ..rows.sources import as_source, is_distributed, is_streamed, refuse_overflow, stack_rows
 from ..terms import Inputs
 from .columns import ColumnRoles, choose_roles
+from .fitted_rows import FittedRows
 from .groups import encode_groups
 from .validation import check_choice, check_count, check_positive, check_seed
 
@@ -54,6 +56,7 @@ class HeatKernelModel:
     _roles_: ColumnRoles = field(init=False)
     _group_levels_: dict[int, list[Any]] = field(init=False)
     _local_scale_: Array | None = field(init=False)
+    _fitted_rows_: FittedRows | None = field(init=False)
 
     n_anchors: int | str = "auto"
     n_neighbors: int | str = "auto"
@@ -195,8 +198,13 @@ class HeatKernelModel:
         return FEWEST_NUMBERS
 
     def _geometries(self, rows: RowLike) -> list[Geometry]:
-        """The geometries that are compared: of few points, also that with every point an anchor."""
+        """The geometries that are compared: of few points, also that with every point an anchor.
+
+        Of vector fields, those of several divergences.
+        """
         first = self._geometry()
+        if isinstance(first, TangentSphere):
+            return list(first.candidates())
         free = (self.n_anchors, self.n_neighbors, self.n_anchor_sets) == ("auto", "auto", "auto")
         cheap = rows.shape[0] <= _COMPARED_ROWS and not is_streamed(rows) and not is_distributed(rows)
         plain = isinstance(first, PointCloud) and isinstance(self.anchors, str) and self.anchors == "kmeans"
@@ -255,10 +263,29 @@ class HeatKernelModel:
         def of_rows(block: Any, *own: Any) -> Any:
             return function(process.at(locator.inputs(block)), *own)
 
+        def of_known(pair: tuple[Array, Places], *own: Any) -> Any:
+            return function(process.at(locator.inputs_at(pair)), *own)
+
         # Few rows are answered at once: not worth a word.
         much = X.shape[0] >= _MANY_ROWS
         with self._working(), stage(f"answers for {X.shape[0]:,} points") if much else nullcontext():
-            return map_rows(X, of_rows, beside=beside)
+            fitted = getattr(self, "_fitted_rows_", None)
+            if fitted is None or not fitted.are(X):
+                return map_rows(X, of_rows, beside=beside)
+            return map_blocks(row_blocks(X).paired_with(fitted.places), len(X), of_known, beside)
+
+    def _remembered(self, X: Any, name: str) -> Array | None:
+        """A learned attribute with a prediction for each of the fitted rows, if X are these."""
+        held, fitted = getattr(self, name, None), getattr(self, "_fitted_rows_", None)
+        if held is None or fitted is None:
+            return None
+        with self._working():
+            return held.copy() if fitted.are(X) else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the neighbours of the fitted rows, which would be the largest part of a pickle."""
+        state: Any = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_fitted_rows_"}
 
     def distance_to_anchors(self, X: Any) -> Array:
         """Distance from the geometry, in units of the largest distance that fitted points show there.

@@ -38,6 +38,8 @@ MEANS = ("auto", "constant", "zero")
 _FEWEST, _FEWEST_PER_CLASS = 5, 3
 # Fitted rows over which shares of classes are averaged.
 _SHARE_ROWS = 20_000
+# Probabilities of the fitted rows that a model keeps, 80 MB.
+_KEPT_NUMBERS = 10_000_000
 
 
 @documented
@@ -85,6 +87,8 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
     ----------
     {attributes}
     classes_ : array of shape (C,)
+    transduction_proba_ : array of shape (n, C)
+        Class probabilities of the fitted rows, where there are more than two classes that are coupled.
     sharpness_ : float
         What the probit's posterior mean of f was multiplied by; 1 where nothing is calibrated.
     class_model_shares_ : dict
@@ -144,7 +148,13 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             shares = check_class_prior(self.class_prior, self.classes_)
             geometry = fit_model(self, rows, labels, targets)
             self._shift_ = self._class_shift(shares, rows, labels)
-            transduce(self, geometry, rows, self._most_probable)
+            # Coupled classes are compared by their probabilities, which are therefore known.
+            known = self._process_.coupled is not None and rows.shape[0] * len(self.classes_) <= _KEPT_NUMBERS
+            found = transduce(self, geometry, rows, self._probabilities if known else self._most_probable)
+            if found is not None and known:
+                self.transduction_proba_, found = found, self.classes_[found.argmax(axis=1)]
+            if found is not None:
+                self.transduction_ = found
         return self
 
     def update(
@@ -327,7 +337,9 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         array of shape (n, C)
         """
         check_is_fitted(self)
-        return self._answer(self._validated(X, reset=False), self._probabilities)
+        X = self._validated(X, reset=False)
+        known = self._remembered(X, "transduction_proba_")
+        return self._answer(X, self._probabilities) if known is None else known
 
     def _probabilities(self, views: Sequence[View]) -> Array:
         p = self._unshifted(views)
@@ -370,7 +382,9 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         array of shape (n,)
         """
         check_is_fitted(self)
-        return self._answer(self._validated(X, reset=False), self._most_probable)
+        X = self._validated(X, reset=False)
+        known = self._remembered(X, "transduction_")
+        return self._answer(X, self._most_probable) if known is None else known
 
     def _most_probable(self, views: Sequence[View]) -> Array:
         function = self._process_.functions[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -16,6 +16,7 @@ from .._typing import Array
 from ..likelihoods import Gaussian, Likelihood, Observations, get_likelihood
 from ..process.evidence import KnownValues, Target
 from ..process.mixture import in_any_order
+from ..process.parts import PredictedParts
 from ..terms import Constant
 from ..terms.base import View
 from ._docs import documented
@@ -23,7 +24,14 @@ from ._fitting import fit_model, scalar_or_array, transduce, update_model
 from ._latent import LatentModel, interval_levels, labeled_rows
 from .labels import Labels, checked_targets
 from .sizes import row_sizes
-from .validation import check_choice, check_positive, check_row_values, check_weights, refuse_repeats
+from .validation import (
+    check_choice,
+    check_count,
+    check_positive,
+    check_row_values,
+    check_weights,
+    refuse_repeats,
+)
 
 MEANS = ("constant", "zero")
 RESIDUALS = ("local", "auto")
@@ -67,6 +75,13 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         Where u measures distances: some columns of X (by position or name), or columns times factors, such as
         the size of a voxel along each axis. None: the columns of the geometry, as they are (on a sphere,
         distances through it).
+    shared : bool
+        Several outputs share their hyperparameters, in units of the standard deviation of each output: one
+        search over the sum of their evidences. Better for outputs with few labels each.
+    coregionalization : int, optional
+        Link several outputs: their prior covariance is learned too, as loadings of this rank (1 or 2, as a
+        rule) plus a part of each output alone, so that an output is predicted from the labels of the others.
+        Implies `shared`, but for gains and noises. Gaussian likelihood, without local term.
     {posterior}
 
     Attributes
@@ -76,6 +91,8 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         σ², where the likelihood has one.
     likelihood_ : Likelihood or list of Likelihood
         With its learned parameters.
+    coregionalization_ : array of shape (k, k)
+        Prior correlations between outputs, where these are linked.
     residual_kernel_ : str or None, or list with one entry for each target
         None where there is no residual.
     residual_length_scale_, residual_variance_ : float or array of shape (k,)
@@ -98,6 +115,8 @@ class FLGPRegressor(RegressorMixin, LatentModel):
     likelihood: str | Likelihood = "gaussian"
     mean: str = "constant"
     residual: str | None = "auto"
+    shared: bool = False
+    coregionalization: int | None = None
 
     def fit(
         self,
@@ -116,8 +135,9 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         ----------
         X : array-like of shape (n, p)
         y : array-like of shape (n,) or (n, k)
-            NaN where unlabelled. Several columns share the graph; each has its own posterior. A y of shape
-            (n, 1) gives predictions of shape (n, 1) everywhere.
+            NaN where unlabelled, in each column on its own. Several columns share the graph; each has its own
+            posterior unless `coregionalization` links them. A y of shape (n, 1) gives predictions of shape
+            (n, 1) everywhere.
         X_unlabeled : array-like of shape (u, p), optional
             More unlabelled rows.
         sample_weight, noise_scale, exposure, trials : array-like of shape (n,), optional
@@ -138,7 +158,9 @@ class FLGPRegressor(RegressorMixin, LatentModel):
             rows = self._with_unlabeled(X, X_unlabeled)
             geometry = fit_model(self, rows, labels, self._targets(labels))
             self._keep_likelihood()
-            transduce(self, geometry, rows, self._predictive_mean)
+            found = transduce(self, geometry, rows, self._predictive_mean)
+            if found is not None:
+                self.transduction_ = found
         return self
 
     def update(
@@ -185,6 +207,8 @@ class FLGPRegressor(RegressorMixin, LatentModel):
             wanted = "(k,)" if self._flat_ else f"(k, {outputs})"
             raise ValueError(f"y must have the shape {wanted}, as in fit, not {np.shape(y)}.")
         known = {"noise_scale": noise_scale, "exposure": exposure, "trials": trials}
+        if not relearn and self.coregionalization is not None:
+            raise ValueError("relearn=False does not keep how outputs are linked. Use relearn=True.")
         with self._updating(relearn):
             labels = self._all_labels(self._labels(X, targets, sample_weight, known), replace)
             update_model(self, labels, self._targets(labels, None if relearn else self._known_))
@@ -199,6 +223,38 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         check_choice("mean", self.mean, MEANS)
         if self.residual is not None:
             check_choice("residual", self.residual, RESIDUALS)
+        if not isinstance(self.shared, bool | np.bool_):
+            raise ValueError(f"shared={self.shared!r} must be True or False.")
+        if self.coregionalization is not None:
+            check_count("coregionalization", self.coregionalization)
+            self._check_linkable()
+
+    def _check_linkable(self) -> None:
+        """Refuse what linked outputs cannot be combined with."""
+        if self.residual == "local":
+            raise ValueError(
+                "residual='local' has no covariance between outputs. Use residual=None, or shared=True "
+                "instead of coregionalization."
+            )
+        if self.hyperparameters != "optimize":
+            raise ValueError(
+                f"hyperparameters={self.hyperparameters!r}, but coregionalization is learned by "
+                "optimisation. Use hyperparameters='optimize', or shared=True instead of coregionalization."
+            )
+
+    def _check_outputs(self, likelihood: Likelihood, n_outputs: int, rank: int) -> None:
+        if not isinstance(likelihood, Gaussian):
+            raise ValueError(
+                f"coregionalization needs the Gaussian likelihood, not {likelihood.name}. Use shared=True."
+            )
+        if n_outputs < max(rank, 2):
+            raise ValueError(
+                f"coregionalization={rank} links two or more outputs, at least as many as its rank, but y "
+                f"has {n_outputs}. Set coregionalization=None, or a lower rank."
+            )
+
+    def _sharing(self) -> tuple[bool, int]:
+        return bool(self.shared), int(self.coregionalization or 0)
 
     def _likelihood(self) -> Likelihood:
         likelihood = get_likelihood(self.likelihood)
@@ -223,6 +279,8 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         """A latent function for each column of y; `known` are values to keep."""
         likelihood = self._likelihood()
         self._check_local_suits(likelihood)
+        if self.coregionalization is not None:
+            self._check_outputs(likelihood, labels.y.shape[1], self.coregionalization)
         outputs = range(labels.y.shape[1])
         return [self._target(labels, i, likelihood, None if known is None else known[i]) for i in outputs]
 
@@ -250,6 +308,66 @@ class FLGPRegressor(RegressorMixin, LatentModel):
             self.noise_variance_ = scalar_or_array([part.noise_variance for part in fitted])
 
     # -- predictions -------------------------------------------------------------------------------------
+
+    @overload
+    def predict(
+        self,
+        X: Any,
+        return_std: Literal[False] = False,
+        return_cov: Literal[False] = False,
+        return_parts: Literal[False] = False,
+        *,
+        exposure: Any = None,
+        trials: Any = None,
+    ) -> Array: ...
+
+    @overload
+    def predict(
+        self,
+        X: Any,
+        return_std: Literal[True],
+        return_cov: Literal[False] = False,
+        return_parts: Literal[False] = False,
+        *,
+        exposure: Any = None,
+        trials: Any = None,
+    ) -> tuple[Array, Array]: ...
+
+    @overload
+    def predict(
+        self,
+        X: Any,
+        return_std: Literal[False] = False,
+        *,
+        return_cov: Literal[True],
+        return_parts: Literal[False] = False,
+        exposure: Any = None,
+        trials: Any = None,
+    ) -> tuple[Array, Array]: ...
+
+    @overload
+    def predict(
+        self,
+        X: Any,
+        return_std: Literal[False] = False,
+        return_cov: Literal[False] = False,
+        *,
+        return_parts: Literal[True],
+        exposure: Any = None,
+        trials: Any = None,
+    ) -> tuple[Array, PredictedParts]: ...
+
+    @overload
+    def predict(
+        self,
+        X: Any,
+        return_std: bool,
+        return_cov: bool = False,
+        return_parts: bool = False,
+        *,
+        exposure: Any = None,
+        trials: Any = None,
+    ) -> Any: ...
 
     def predict(
         self,
@@ -376,9 +494,8 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         draws = []
         with self._working():
             views = process.at(self._inputs(X))
-            for function in process.functions:
+            for parts in process.component_draws(views, n_samples, rng, prior):
                 # Each component has its own noise, or whatever parameters the likelihood has.
-                parts = function.draws(process.layers, views, n_samples, rng, prior)
                 draws.append(in_any_order([part.given(size).sample(f, rng) for part, f in parts], rng))
         return self._columns(draws)
 

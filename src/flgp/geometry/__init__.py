@@ -6,5 +6,6 @@ from .interval import Interval
 from .mesh import Mesh
 from .product import Product
 from .sphere import Sphere
+from .tangent import TangentSphere
 
-__all__ = ["Circle", "Graph", "Interval", "Mesh", "Product", "Sphere"]
+__all__ = ["Circle", "Graph", "Interval", "Mesh", "Product", "Sphere", "TangentSphere"]

@@ -17,17 +17,17 @@ from .._typing import Array
 # Dense `eigh` up to this size, or when at least this fraction of the spectrum is wanted: iteration solves a
 # problem of the wanted size in every round. Measured: equal at 0.2; at 0.3 dense is 1.7 times as fast
 # (s = 4000).
-_DENSE_SIZE, _DENSE_SHARE = 1500, 0.25
+_DENSE_SIZE, _DENSE_SHARE = 1000, 0.25
 # Above this size a dense matrix is too large (1 GB), unless most of the spectrum is wanted.
 _LARGE_SIZE, _LARGE_SHARE = 12_000, 0.5
 # Up to this size all eigenpairs are computed, even if few are wanted.
 _WHOLE_SIZE = 500
 # Dense solver up to this size if iteration is slow.
-_DENSE_REFUGE = 6000
+DENSE_REFUGE = 6000
 # Entries per row from which products dominate the cost: Lanczos, which needs the fewest, is then tried first;
 # and the gap below 1 that shows that the graph does not nearly fall into parts. (For 100 pairs of a graph of
 # 70,000 points with 200 entries per row, Lanczos takes half a minute, filtered subspaces several.)
-_HEAVY_ROW, _CLEAR_GAP = 100, 1e-3
+HEAVY_ROW, _CLEAR_GAP = 100, 1e-3
 # Filtered subspaces: fraction of extra vectors, columns and rows per batch; then the tolerances.
 _EXTRA, _COLUMNS, _ROWS = 0.1, 64, 2048
 FINE, ROUGH = 1e-8, 1e-4
@@ -65,7 +65,7 @@ def leading_eigenpairs(
     count = min(count, size)
     if is_dense(size, count):
         return _dense(matrix, count)
-    if matrix.nnz > _HEAVY_ROW * size:
+    if matrix.nnz > HEAVY_ROW * size:
         found = _lanczos(matrix, count, tolerance)
         if found is not None:
             return found
@@ -141,7 +141,7 @@ def filtered_subspace(
         degree = int(np.clip(_GROWTH / rate, _FIRST_DEGREE, _MAX_DEGREE))
         if n_rounds % _PATIENCE == 0:
             # No gap beyond the block, as in a graph of many nearly separate parts: go dense, or widen it.
-            if size <= _DENSE_REFUGE:
+            if size <= DENSE_REFUGE:
                 return _dense(matrix, count)
             more = min(block.shape[1], size - block.shape[1], _LARGEST_BLOCK // size - block.shape[1])
             if more > 0:

@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._threads import blas_for, current_threads, thread_map
 from .._typing import Array
-from .eigensolvers import FINE, dense_eigenpairs, is_dense
+from .eigensolvers import DENSE_REFUGE, FINE, HEAVY_ROW, dense_eigenpairs, is_dense, leading_eigenpairs
 
 Operator = Callable[[Array], Array]
 
@@ -29,8 +29,8 @@ _SUBSPACE, _LEAST_BLOCKS = 2.0, 8
 # Fraction of the unwanted part of the subspace that a restart keeps.
 _KEEP = 0.4
 # Size of the subspace, in multiples of the wanted pairs, at the first check of the residuals; blocks between
-# two checks; and the largest number of checks.
-_FIRST_LOOK, _LOOK_BLOCKS, _MAX_LOOKS = 1.5, 4, 300
+# two checks; and the largest number of checks, where there is another solver and where there is none.
+_FIRST_LOOK, _LOOK_BLOCKS, _FEW_LOOKS, _MAX_LOOKS = 1.5, 4, 20, 300
 # Vectors with a relative norm below this are treated as zero.
 _NOTHING = 1e-11
 # Least relative amount by which a wanted value of the filter exceeds the value at the edge.
@@ -42,6 +42,10 @@ _DENSITY_DEGREE, _DENSITY_VECTORS, _CUTS = 160, 8, (1.6, 6.0, 24.0)
 # The filter grows by this factor (in logarithms) from the edge to 1, if its degree is within limits: a larger
 # one would hide errors of eigenvectors near the edge behind those of the first.
 _GROWTH, _LEAST_DEGREE, _MOST_DEGREE = 9.0, 3, 20
+# If all wanted eigenvalues are this close to 1, no filter separates them.
+_NO_GAP = 1e-3
+# Tolerance from which on the filter works in single precision.
+_SINGLE = 1e-5
 
 
 def leading_by_lanczos(
@@ -50,6 +54,7 @@ def leading_by_lanczos(
     count: int,
     tolerance: float = FINE,
     floor: float = -np.inf,
+    patient: bool = True,
 ) -> tuple[Array, Array] | None:
     """The largest eigenvalues (count,), descending, of a symmetric operator, and their vectors (size, count).
 
@@ -64,9 +69,11 @@ def leading_by_lanczos(
         Largest allowed norm of A v - λ v, relative to the largest eigenvalue.
     floor : float
         Return None if a wanted eigenvalue seems to be below this.
+    patient : bool
+        Whether to go on, and to warn at last, if the pairs are slow to converge. Otherwise return None.
     """
     with blas_for(size):
-        return _Subspace(apply, size, count).solve(tolerance, floor)
+        return _Subspace(apply, size, count).solve(tolerance, floor, patient)
 
 
 class _Subspace:
@@ -86,11 +93,14 @@ class _Subspace:
         self.pending = 0  # the last of them, still to be applied
         self.rng = np.random.default_rng(0)
 
-    def solve(self, tolerance: float, floor: float) -> tuple[Array, Array] | None:
+    def solve(self, tolerance: float, floor: float, patient: bool) -> tuple[Array, Array] | None:
         """Expand and restart until the eigenvalues no longer change."""
         self._append_random(_BLOCK)
         found: Array | None = None  # converged values, to be confirmed
-        for _ in range(_MAX_LOOKS):
+        steps = int(_FIRST_LOOK * self.count) // (_LOOK_BLOCKS * _BLOCK) + (
+            _MAX_LOOKS if patient else _FEW_LOOKS
+        )
+        for _ in range(steps):
             for _ in range(_LOOK_BLOCKS):
                 self._expand()
             known = self.used - self.pending
@@ -112,6 +122,8 @@ class _Subspace:
             elif full:
                 self._restart(values, rotation, self.count + int(_KEEP * (self.limit - self.count)))
         else:
+            if not patient:
+                return None
             warnings.warn(
                 f"The {self.count} leading of {len(self.V)} eigenpairs are only accurate to {worst:.0e}.",
                 ConvergenceWarning,
@@ -202,6 +214,14 @@ def leading_by_filter(
     A product with the matrix is cheap compared with the orthogonalisation of its result. So Lanczos runs on a
     polynomial of the matrix that is small on the unwanted part of the spectrum and grows fast beyond.
     """
+    found = _by_filter(matrix, count, tolerance, patient=True)
+    assert found is not None
+    return found
+
+
+def _by_filter(
+    matrix: sparse.csr_array, count: int, tolerance: float, patient: bool
+) -> tuple[Array, Array] | None:
     size = matrix.shape[0]
     count = min(count, size)
     if is_dense(size, count):
@@ -211,25 +231,49 @@ def leading_by_filter(
     order = reverse_cuthill_mckee(matrix, symmetric_mode=True)
     matrix = matrix[order][:, order]
     guesses = _edges(matrix, count)
+    if not patient and tolerance < _SINGLE and guesses[0] > 1.0 - _NO_GAP:
+        return None
+    # Products are bound by memory: where a rough result will do, half of the digits are enough.
+    precision = np.float64 if tolerance < _SINGLE else np.float32
     for edge in guesses:
         half = 0.5 * edge
         rate = np.arccosh((1.0 - half) / half)
         degree = int(np.clip(_GROWTH / rate, _LEAST_DEGREE, _MOST_DEGREE))
         growth = np.cosh(degree * rate)
-        shifted = sparse.csr_array((matrix - half * sparse.eye_array(size)) / half)
+        shifted = sparse.csr_array((matrix - half * sparse.eye_array(size)) / half).astype(precision)
         apply = partial(_by_columns, partial(_chebyshev, shifted, degree, growth))
         # The filter is 1 / growth at the edge: if a wanted value is not larger, the edge was too high.
         floor = -np.inf if edge == guesses[-1] else (1.0 + _NEARLY) / growth
-        found = leading_by_lanczos(apply, size, count, tolerance, floor)
+        found = leading_by_lanczos(apply, size, count, tolerance, floor, patient)
         if found is not None:
             break
-    assert found is not None
+    if found is None:
+        return None
     vectors = np.empty_like(found[1])
     with blas_for(size):
         image = _by_columns(lambda part: matrix @ part, found[1])
         values, rotation = linalg.eigh(found[1].T @ image, check_finite=False)
         vectors[order] = found[1] @ rotation[:, ::-1]
     return values[::-1], vectors
+
+
+def quickest_eigenpairs(
+    matrix: sparse.csr_array, count: int, start: Array, tolerance: float = FINE
+) -> tuple[Array, Array]:
+    """The same by whichever solver is quickest; `start` as in `leading_eigenpairs`.
+
+    Measured for 100 to 1,000 pairs of graphs with 4,000 to 10,000 anchors: the filter with Lanczos takes a
+    third of the time of the filter with subspace iteration, and half of it if that starts from the vectors
+    of a similar graph. Where a graph nearly falls into more parts than pairs are wanted, it is the other way
+    round.
+    """
+    if matrix.nnz > HEAVY_ROW * matrix.shape[0]:
+        return leading_eigenpairs(matrix, count, start, tolerance)
+    found = _by_filter(matrix, count, tolerance, patient=False)
+    if found is None and matrix.shape[0] <= DENSE_REFUGE:
+        with blas_for(matrix.shape[0]):
+            return dense_eigenpairs(matrix.toarray(), count)
+    return leading_eigenpairs(matrix, count, start, tolerance) if found is None else found
 
 
 def _edges(matrix: sparse.csr_array, count: int) -> list[float]:
@@ -239,8 +283,8 @@ def _edges(matrix: sparse.csr_array, count: int) -> list[float]:
     high. The last guess is below all wanted eigenvalues.
     """
     size = matrix.shape[0]
-    centred = sparse.csr_array(2.0 * matrix - sparse.eye_array(size))
-    probe = np.random.default_rng(0).choice([-1.0, 1.0], size=(size, _DENSITY_VECTORS))
+    centred = sparse.csr_array(2.0 * matrix - sparse.eye_array(size)).astype(np.float32)
+    probe = np.random.default_rng(0).choice([-1.0, 1.0], size=(size, _DENSITY_VECTORS)).astype(np.float32)
     # T_2j = 2 T_j² - 1 and T_2j+1 = 2 T_j T_j+1 - x: two moments per product
     half = _DENSITY_DEGREE // 2
     moments = np.empty(_DENSITY_DEGREE)
@@ -263,14 +307,15 @@ def _edges(matrix: sparse.csr_array, count: int) -> list[float]:
 
 def _chebyshev(matrix: sparse.csr_array, degree: int, growth: float, columns: Array) -> Array:
     """T_degree(matrix) columns / growth, by the three-term recurrence."""
-    before, now = columns, matrix @ columns
+    before = columns.astype(matrix.dtype, copy=False)
+    now = matrix @ before
     for _ in range(degree - 1):
         after = matrix @ now
         after *= 2.0
         after -= before
         before, now = now, after
     now /= growth
-    return now
+    return now.astype(columns.dtype, copy=False)
 
 
 def _by_columns(function: Operator, columns: Array) -> Array:

@@ -14,7 +14,6 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from .._progress import stage
 from .._stored import REBUILT, stored
@@ -24,6 +23,7 @@ from ..rows.blocks import Blocks, row_blocks
 from ..rows.sources import is_streamed
 from .base import MatrixRows, closeness_of
 from .eigensolvers import ROUGH, dense_eigenpairs
+from .krylov import leading_by_lanczos
 from .point_cloud.anchors import choose_anchors
 from .point_cloud.cloud import BANDWIDTH_GRID
 from .point_cloud.defaults import auto_eigenpairs
@@ -306,19 +306,24 @@ def _dense_spectrum(
 def _leading_eigenpairs(matrix: Array, count: int, tolerance: float) -> tuple[Array, Array]:
     """Largest eigenvalues, descending, with vectors whose signs do not depend on the solver."""
     size = len(matrix)
-    if size <= _DENSE_SIZE or count > size // 4:
-        values, vectors = dense_eigenpairs(matrix, count)
-    else:
-        start = np.random.default_rng(0).standard_normal(size)
+    found = None
+    if size > _DENSE_SIZE and count <= size // 4:
         # A small bandwidth leaves few entries that matter, and products with those are much faster.
         counting = matrix > _NEGLIGIBLE
         few = counting.mean() < _SPARSE_SHARE
-        try:
-            product = sparse.csr_array(np.where(counting, matrix, 0.0)) if few else matrix
-            values, vectors = eigsh(product, k=count, which="LA", v0=start, tol=tolerance)
-            values, vectors = values[::-1], vectors[:, ::-1]
-        except ArpackNoConvergence:  # a tiny bandwidth leaves nearly the identity
-            values, vectors = dense_eigenpairs(matrix, count)
+        precision = np.float64 if tolerance <= _TOLERANCE else np.float32
+        small = sparse.csr_array(np.where(counting, matrix, 0.0)) if few else matrix
+        small = small.astype(precision, copy=False)
+        # Sixteen vectors at a time: the matrix is read once for all of them.
+        found = leading_by_lanczos(
+            lambda columns: (small @ columns.astype(precision)).astype(np.float64),
+            size,
+            count,
+            tolerance,
+            patient=False,
+        )
+    # A tiny bandwidth leaves nearly the identity, which only the dense solver gets on with.
+    values, vectors = dense_eigenpairs(matrix, count) if found is None else found
     signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(count)])
     return values, vectors * signs
 

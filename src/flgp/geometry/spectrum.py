@@ -15,7 +15,8 @@ from scipy.sparse.csgraph import connected_components
 from .._stored import stored
 from .._threads import thread_map, threads
 from .._typing import Array, IntArray
-from .eigensolvers import FINE, ROUGH, leading_eigenpairs
+from .eigensolvers import FINE, ROUGH
+from .krylov import quickest_eigenpairs
 
 # The lift divides by σ: smaller ones carry no signal and would only amplify rounding.
 _SMALLEST_SIGMA = 1e-4
@@ -32,7 +33,7 @@ _TINY_COMPONENT = 300
 _MAX_RELATIVE_VARIANCE = 10.0
 
 
-# `leading_eigenpairs`, or another function with the same signature.
+# `quickest_eigenpairs`, or another function with the same signature.
 Solver = Callable[[sparse.csr_array, int, Array, float], tuple[Array, Array]]
 
 
@@ -126,7 +127,7 @@ def fit_spectrum(
     n_rows: int,
     n_eigenpairs: int,
     near: Spectrum | None = None,
-    solver: Solver = leading_eigenpairs,
+    solver: Solver = quickest_eigenpairs,
 ) -> Spectrum:
     """The leading eigenpairs of the graph with Gram matrix ZᵀZ (s, s).
 
@@ -208,7 +209,7 @@ def _solved(
     trivial: Array,
     start: Array | None = None,
     tolerance: float = FINE,
-    solver: Solver = leading_eigenpairs,
+    solver: Solver = quickest_eigenpairs,
 ) -> tuple[Array, Array]:
     """Largest eigenvalues σ², descending, with vectors whose signs do not depend on the solver."""
     size = block.shape[0]

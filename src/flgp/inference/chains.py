@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from .._arviz import inference_data
 from .._stored import stored
 from .._threads import single_threaded_blas
 from .._typing import Array, IntArray
@@ -64,22 +64,13 @@ class Chains:
 
         Groups: `posterior` with `weights` and `latent`, `sample_stats` with `lp`.
         """
-        try:
-            import arviz
-        except ImportError as error:
-            raise ImportError("Exporting chains needs ArviZ: pip install arviz") from error
         extra = ["class"] if self.latent.ndim == 4 else []
         groups = {
             "posterior": {"weights": self.draws, "latent": self.latent},
             "sample_stats": {"lp": self.log_density},
         }
-        labels = {
-            "coords": {"row": self.rows},
-            "dims": {"weights": ["feature", *extra], "latent": ["row", *extra]},
-        }
-        if "posterior" in inspect.signature(arviz.from_dict).parameters:  # ArviZ before 1.0
-            return arviz.from_dict(**groups, **labels)
-        return arviz.from_dict(groups, **labels)
+        dims = {"weights": ["feature", *extra], "latent": ["row", *extra]}
+        return inference_data(groups, {"row": self.rows}, dims)
 
 
 def make_sampler(

@@ -9,8 +9,7 @@ from .._linalg import safe_cholesky
 from .._typing import Array
 from ..likelihoods import AnyLikelihood, Gaussian, Observations
 from ..terms.local.euclidean import LocalModel
-from .posterior import Evaluation, WeightPosterior
-from .sites import DualPosterior
+from .posterior import DualPosterior, Evaluation, WeightPosterior
 
 
 class GaussianInference:
@@ -101,5 +100,5 @@ class GaussianInference:
             log_evidence,
             gradient,
             np.array([noise_gradient]),
-            DualPosterior(root * w, root, half),
+            DualPosterior(root * w, root, A, np.ones(len(A)), L),
         )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import linalg
+from scipy.linalg.blas import dtrsm
 
 from .._linalg import safe_cholesky
 from .._typing import Array
@@ -18,6 +20,45 @@ class WeightPosterior:
 
     mean: Array  # (M,)
     factor: Array  # (M, M) C
+
+
+@dataclass(frozen=True)
+class DualPosterior:
+    """A `WeightPosterior` from m < M rows, whose C costs M³ and waits until asked for.
+
+    With w = D^(-1/2) β and f = A w at the rows, the posterior covariance of w is I - Aᵀ Gᵀ G A.
+    """
+
+    mean: Array  # (M,)
+    root: Array  # (M,) d^(1/2)
+    rows: Array  # (m, M) A
+    scale: Array  # (m,) τ^(1/2)
+    cholesky: Array  # (m, m) lower L of I + τ^(1/2) A Aᵀ τ^(1/2)
+
+    @property
+    def inner(self) -> Array:
+        """G = L⁻¹ τ^(1/2) (m, m), lower triangular."""
+        inverse, info = linalg.lapack.dtrtri(self.cholesky, lower=1)
+        assert info == 0
+        return inverse * self.scale
+
+    @property
+    def half(self) -> Array:
+        """G A (m, M)."""
+        return dtrsm(1.0, self.cholesky, np.asfortranarray(self.scale[:, None] * self.rows), lower=1)
+
+    @cached_property
+    def factor(self) -> Array:
+        """C (M, M)."""
+        return self.root[:, None] * shrunk_factor(self.half)
+
+
+def shrunk_factor(half: Array) -> Array:
+    """C (M, M) with C Cᵀ = I - halfᵀ half, for `half` (m, M) with singular values below 1."""
+    _, singular, right = linalg.svd(half, full_matrices=False, check_finite=False)
+    # I - Σ s_i² v_i v_iᵀ = (I - Σ (1 - √(1 - s_i²)) v_i v_iᵀ)²
+    shrink = 1.0 - np.sqrt(np.clip(1.0 - singular**2, 0.0, 1.0))
+    return np.eye(half.shape[1]) - (right.T * shrink) @ right
 
 
 @dataclass(frozen=True)

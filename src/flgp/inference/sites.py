@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -12,7 +11,7 @@ from scipy.linalg.blas import dtrsm
 
 from .._linalg import safe_cholesky
 from .._typing import Array
-from .posterior import WeightPosterior
+from .posterior import DualPosterior, WeightPosterior
 
 # A marginal variance is kept at least this share of the prior's: below it there is only rounding.
 _SMALLEST_SHARE = 1e-12
@@ -26,20 +25,6 @@ class Marginals:
     variance: Array  # (m,)
     log_det: float  # log|I + K diag(τ)|
     cholesky: Array | None  # the factor behind it, lower
-
-
-@dataclass(frozen=True)
-class DualPosterior:
-    """β ~ N(mean, C Cᵀ), a `WeightPosterior` from m < M rows whose C costs M³ and waits until asked for."""
-
-    mean: Array  # (M,)
-    root: Array  # (M,) d^(1/2)
-    half: Array  # (m, M): the posterior covariance of w is I - halfᵀ half
-
-    @cached_property
-    def factor(self) -> Array:
-        """C (M, M)."""
-        return self.root[:, None] * shrunk_factor(self.half)
 
 
 class SiteSolver(Protocol):
@@ -126,22 +111,15 @@ class DualSolver:
 
     def finish(self, marginals: Marginals, tau: Array, nu: Array) -> tuple[Array, DualPosterior]:
         """AᵀRA = halfᵀ half with half = L⁻¹ τ^½ A."""
-        scaled = np.asfortranarray(np.sqrt(tau)[:, None] * self.A)
-        half = dtrsm(1.0, marginals.cholesky, scaled, lower=1)
+        assert marginals.cholesky is not None
         along = self.A.T @ (nu - tau * marginals.mean)
+        posterior = DualPosterior(self.root * along, self.root, self.A, np.sqrt(tau), marginals.cholesky)
+        half = posterior.half
         gradient = 0.5 * (along**2 - np.einsum("ij,ij->j", half, half))
-        return gradient, DualPosterior(self.root * along, self.root, half)
+        return gradient, posterior
 
     def _cholesky(self, root: Array) -> Array:
         return _cholesky_of_one_plus(root[:, None] * self.K * root)
-
-
-def shrunk_factor(half: Array) -> Array:
-    """C (M, M) with C Cᵀ = I - halfᵀ half, for `half` (m, M) with singular values below 1."""
-    _, singular, right = linalg.svd(half, full_matrices=False, check_finite=False)
-    # I - Σ s_i² v_i v_iᵀ = (I - Σ (1 - √(1 - s_i²)) v_i v_iᵀ)²
-    shrink = 1.0 - np.sqrt(np.clip(1.0 - singular**2, 0.0, 1.0))
-    return np.eye(half.shape[1]) - (right.T * shrink) @ right
 
 
 def _cholesky_of_one_plus(matrix: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, Field, fields
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,8 @@ _LEARNED_BY = {
     "negative binomial likelihood": "dispersion",
     "Student-t likelihood": "scale",
 }
+# Parameters without which a likelihood cannot answer.
+_NEEDED_BY = {**_LEARNED_BY, "exponential likelihood": "shape"}
 # Scaled covariates of fitted rows: a few standard deviations, more for outliers.
 _LARGEST_COVARIATE = 1e8
 
@@ -44,7 +46,7 @@ def check_contents(
     table : what the header says about each array
     parameters : the names of the parameters of each model
     """
-    check = Check(SCHEMA, table, _has_default)
+    check = Check(SCHEMA, table, _has_default, _plain_default)
     model = header.get("model")
     if not isinstance(model, str) or model not in MODELS:
         raise wrong("the file", f"holds a {model!r}, a model that this version of flgp does not know")
@@ -64,8 +66,20 @@ def check_contents(
 
 def _has_default(concept: str, name: str) -> bool:
     """Whether a field may be missing: it was added later and has a default."""
-    entry = next(entry for entry in fields(_stored.CONCEPTS[concept]) if entry.name == name)
+    entry = _field(concept, name)
     return entry.default is not MISSING or entry.default_factory is not MISSING
+
+
+def _plain_default(concept: str, name: str) -> Any:
+    """What a missing field will be: a number, text, or an empty collection; None for anything else."""
+    entry = _field(concept, name)
+    value = entry.default if entry.default_factory is MISSING else entry.default_factory()
+    plain = isinstance(value, bool | int | float | str) or (isinstance(value, Sequence) and not value)
+    return value if plain else None
+
+
+def _field(concept: str, name: str) -> Field[Any]:
+    return next(entry for entry in fields(_stored.CONCEPTS[concept]) if entry.name == name)
 
 
 def _parameters(check: Check, content: Any, names: Sequence[str]) -> dict[str, Any]:
@@ -247,6 +261,12 @@ class _Fit:
             if count != 1 or len(components) != 1 or components[0]["local"] is not None:
                 raise wrong("process", "is not that of eigenfeatures")
             return
+        told = self.learned.get("likelihood_", [])
+        stated = told if isinstance(told, list) else [told]
+        for likelihood in (*(part["likelihood"] for part in components), *stated):
+            own = _NEEDED_BY.get(likelihood.concept)
+            if own is not None and likelihood[own] is None:
+                raise wrong("process", "has a likelihood whose parameters were not learned")
         known: list[Record] = self.sections["known values"]
         if len(known) != (1 if coupled else count):
             raise wrong("known values", "are those of another number of functions")
@@ -256,6 +276,8 @@ class _Fit:
             self._classes(count, coupled)
         elif coupled or (self.sections["one target"] and count != 1):
             raise wrong("process", "has another number of functions than the model has targets")
+        elif (process["correlation"] is None) != (self.given.get("coregionalization") is None):
+            raise wrong("process", "links outputs where the parameters do not, or the other way round")
         elif self.labels is not None and self.labels["y"].shape[1:] != (count,):
             raise wrong("labels", "have another number of targets than the model")
 
@@ -282,6 +304,9 @@ class _Fit:
             if len(self.labels["y"].shape) != 1:
                 raise wrong("labels", same)
             self.check.later("labels", same, _same_classes, self.labels["y"], classes)
+        probable = self.learned.get("transduction_proba_")
+        if probable is not None and probable.shape[1] != size:
+            raise wrong("transduction_proba_", "has another number of classes than the model")
         predicted = self.learned.get("transduction_")
         if predicted is not None:
             words = "has classes that the model does not know"

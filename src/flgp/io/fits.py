@@ -69,6 +69,7 @@ def by_formula(check: Check, record: Record, where: str) -> None:
         "cosines and sines": lambda: 2 * functions["n_waves"] + 1,
         "cosines": lambda: functions["count"],
         "spherical harmonics": lambda: (functions["degree"] + 1) ** 2,
+        "tangential harmonics": lambda: 2 * ((functions["degree"] + 1) ** 2 - 1),
     }[functions.concept]()
     if size != count:
         raise wrong(where, f"has {count} eigenvalues but {size} eigenfunctions")
@@ -165,6 +166,29 @@ def weight_field(check: Check, record: Record, where: str) -> None:
         bind(record.dims, "K", part.dims["K"], where)
         words = "has a covariance with the constant that is not that of their factors"
         check.later(where, words, _is_cross, part["factor"], part["cross"], record["constant_factor"])
+
+
+def shared_prior(check: Check, record: Record, where: str) -> None:
+    """As many gaps as terms, and labelled rows with the features of all of them."""
+    if len(record["gap_variances"]) != len(record["features"]):
+        raise wrong(where, "has another number of gaps than of terms")
+    count = sum(ref.shape[1] for ref in record["features"]) + (record["constant"] != 0.0)
+    if record["rows"] is not None and record.dims["M"] != count:
+        raise wrong(where, "has labelled rows with other features than its terms")
+    record.dims["K"] = count if record["rows"] is None else record.dims["m"]
+
+
+def class_field(check: Check, record: Record, where: str) -> None:
+    """A mean at every node, and a factor for what it acts on."""
+    prior = record["prior"]
+    bind(record.dims, "K", prior.dims["K"], where)
+    if [ref.shape[0] for ref in record["means_at_nodes"]] != [ref.shape[0] for ref in prior["features"]]:
+        raise wrong(where, "has means at other nodes than its prior")
+    check.later(where, "has a factor that is not triangular", _is_upper, record["factor"])
+
+
+def _is_upper(factor: np.ndarray) -> bool:
+    return not np.tril(factor, -1).any()
 
 
 def compact_field(check: Check, record: Record, where: str) -> None:
@@ -270,6 +294,27 @@ def process(check: Check, record: Record, where: str) -> None:
         raise wrong(where, "has likelihoods that do not fit its functions")
     if not layers[0]["parts"] and with_local != {True}:
         raise wrong(where, "has no terms")
+    if record["correlation"] is not None:
+        _linked_fits(check, record, where)
+
+
+def _linked_fits(check: Check, record: Record, where: str) -> None:
+    """Linked functions have one Gaussian posterior each, of the same weights, and correlations."""
+    functions = record["functions"]
+    if record["coupled"] is not None or record["correlation"].shape[0] != len(functions):
+        raise wrong(where, "links another number of functions than it has")
+    fields = [function["components"][0]["field"] for function in functions]
+    alone = all(len(function["components"]) == 1 for function in functions)
+    if not alone or any(part.concept != "Gaussian posterior of f" for part in fields):
+        raise wrong(where, "links functions that have no common weights")
+    if len({part["constant_factor"].shape for part in fields}) != 1:
+        raise wrong(where, "links functions that have no common weights")
+    check.later(where, "has correlations that are none", _is_correlation, record["correlation"])
+
+
+def _is_correlation(matrix: np.ndarray) -> bool:
+    symmetric = np.array_equal(matrix, matrix.T) and bool((np.abs(np.diag(matrix) - 1.0) < 1e-9).all())
+    return symmetric and float(np.linalg.eigvalsh(matrix).min()) > 0.0
 
 
 def _components(record: Record) -> list[Record]:
@@ -290,6 +335,10 @@ def _component_fits(terms: Sequence[Record], part: Record, where: str) -> None:
         return
     if field.concept == "draws of f":
         found = [ref.shape[0] for ref in field["at_nodes"]]
+    elif field.concept == "posterior of a coupled function":
+        found = [ref.shape[0] for ref in field["means_at_nodes"]]
+        if [ref.shape[1] for ref in field["prior"]["features"]] != [features for _, features in sizes]:
+            raise wrong(where, "has a prior with other features than its terms")
     else:
         found = [values.dims["s"] for values in (field["features"] if local else field)["parts"]]
     _nodes_fit(terms, found, where)
@@ -308,6 +357,8 @@ def n_columns(geometry: Record) -> int:
         return geometry.dims["p"]
     if geometry.concept in ("fitted sphere", "fitted mesh"):
         return int(geometry["n_columns"])
+    if geometry.concept == "fitted tangential fields on the sphere":
+        return 3
     if geometry.concept == "fitted product of geometries":
         return int(sum(geometry["widths"]))
     return 1
@@ -319,6 +370,7 @@ def n_coordinates(geometry: Record) -> int | None:
         each = [n_coordinates(factor) for factor in geometry["factors"]]
         return None if None in each else sum(count for count in each if count is not None)
     fixed = {"fitted circle": 2, "fitted sphere": 3, "fitted mesh": 3, "fitted graph": None}
+    fixed |= {"fitted tangential fields on the sphere": None}
     return fixed[geometry.concept] if geometry.concept in fixed else n_columns(geometry)
 
 
@@ -346,6 +398,7 @@ def basis_suits(geometry: Record, basis: Record) -> bool:
         "fitted circle": "cosines and sines",
         "fitted interval": "cosines",
         "fitted sphere": "spherical harmonics",
+        "fitted tangential fields on the sphere": "tangential harmonics",
     }
     return other == "eigenfunctions by formula" and basis["functions"].concept == formula[kind]
 

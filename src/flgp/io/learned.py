@@ -133,8 +133,10 @@ LEARNED: dict[str, Rule] = {
     "bandwidth_trace_": Several(Several(any_real, 2, 2), form="list"),
     "term_shares_": Named(Real(0.0, 1.0 + 1e-6)),
     "feature_relevance_": Numbers(("p",), 0.0, 1.0 + 1e-6),
+    "coregionalization_": Numbers(("C", "C"), -1.0 - 1e-9, 1.0 + 1e-9),
     "kernel_": A(KERNELS),
     "transduction_": Predictions(),
+    "transduction_proba_": Numbers(("n", "C"), 0.0, 1.0 + 1e-9),
     "chains_": one_or_several(A(("Markov chains",))),
     "intrinsic_dimension_": Real(1e-60, 1e60),
 }

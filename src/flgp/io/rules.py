@@ -7,6 +7,7 @@ arrays, once the checksum has been verified. Nothing is built in either.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -87,7 +88,10 @@ class Check:
     concepts: Mapping[str, Concept]
     table: Sequence[ArrayEntry]
     optional: Callable[[str, str], bool]  # whether a concept's field has a default
+    # The default of a field, where it is a plain value; otherwise None.
+    default: Callable[[str, str], Any] = lambda concept, name: None
     used: set[int] = field(default_factory=set)
+    common: dict[str, Record] = field(default_factory=dict)  # by their JSON
     _later: dict[Hashable, Callable[[Sequence[np.ndarray]], bool]] = field(default_factory=dict)
     _words: dict[Hashable, str] = field(default_factory=dict)
     _shared: int = 0
@@ -123,7 +127,9 @@ class Check:
             raise wrong(where, "is nested too deeply")
         scope: Scope = {}
         values = {
-            part: rule(self, content[part], f"{where}.{part}", scope) if part in content else None
+            part: rule(self, content[part], f"{where}.{part}", scope)
+            if part in content
+            else self.default(name, part)
             for part, rule in concept.fields.items()
         }
         self._depth -= 1
@@ -323,13 +329,19 @@ class OneOf:
 
 @dataclass(frozen=True)
 class A:
-    """A concept, one of several."""
+    """A concept, one of several; `common`: one that many others may hold, and that is looked at once."""
 
     names: tuple[str, ...]
+    common: bool = False
 
     def __call__(self, check: Check, node: Any, where: str, scope: Scope) -> Record:
         """The concept's record."""
-        return check.record(node, where, self.names)
+        if not self.common:
+            return check.record(node, where, self.names)
+        key = json.dumps(node, sort_keys=True)
+        if key not in check.common:
+            check.common[key] = check.record(node, where, self.names)
+        return check.common[key]
 
 
 @dataclass(frozen=True)

@@ -58,18 +58,28 @@ ONE_FUNCTION = (
     "Student-t likelihood",
 )
 LIKELIHOODS = (*ONE_FUNCTION, "categorical likelihood")
-GEOMETRIES = ("circle", "interval", "sphere", "graph", "mesh", "product of geometries", "landmark geometry")
+GEOMETRIES = (
+    "circle",
+    "interval",
+    "sphere",
+    "tangential fields on the sphere",
+    "graph",
+    "mesh",
+    "product of geometries",
+    "landmark geometry",
+)
 FITTED = (
     "point cloud",
     "landmarks",
     "fitted circle",
     "fitted interval",
     "fitted sphere",
+    "fitted tangential fields on the sphere",
     "fitted graph",
     "fitted mesh",
     "fitted product of geometries",
 )
-FORMULAS = ("cosines and sines", "cosines", "spherical harmonics")
+FORMULAS = ("cosines and sines", "cosines", "spherical harmonics", "tangential harmonics")
 BASES = (
     "basis of a point cloud",
     "basis on landmarks",
@@ -80,6 +90,7 @@ BASES = (
 TERMS = ("manifold term", "linear term", "groups term", "local term by features")
 FIELDS = (
     "Gaussian posterior of f",
+    "posterior of a coupled function",
     "posterior of the weights",
     "posterior of f with a local term",
     "draws of f",
@@ -204,6 +215,7 @@ SCHEMA: dict[str, Concept] = {
     "cosines and sines": Concept({"n_waves": Whole(1)}),
     "cosines": Concept({"count": Whole(1)}),
     "spherical harmonics": Concept({"degree": Whole(0, 10**5)}),
+    "tangential harmonics": Concept({"degree": Whole(1, 10**4), "divergent": Real(1e-60, 1.0)}),
     "products of eigenfunctions": Concept(
         {
             "eigenvalues": Numbers(("M",), -1e-6, VARIANCE, ascending=True),
@@ -236,6 +248,7 @@ SCHEMA: dict[str, Concept] = {
     "circle": Concept({"period": Real(1e-160, LEVEL)}),
     "interval": Concept({"low": Maybe(level), "high": Maybe(level)}, fits.ordered),
     "sphere": Concept(nothing),
+    "tangential fields on the sphere": Concept({"divergent": Maybe(Real(1e-60, 1.0))}),
     "graph": Concept({"adjacency": Sparse(("N", "N"), 0.0, 1e150)}),
     "mesh": Concept({"vertices": points("V", 3), "faces": Numbers(("F", 3), 0, 2**40, "i")}, fits.surface),
     "product of geometries": Concept({"geometries": Several(A(GEOMETRIES), 2, 100)}),
@@ -283,6 +296,7 @@ SCHEMA: dict[str, Concept] = {
     "fitted circle": Concept({"period": Real(1e-160, LEVEL)}),
     "fitted interval": Concept({"low": level, "high": level, "unit": Real(1e-250, LEVEL)}, fits.ordered),
     "fitted sphere": Concept({"n_columns": Whole(2, 3)}),
+    "fitted tangential fields on the sphere": Concept({"divergent": Real(1e-60, 1.0)}),
     "fitted graph": Concept(
         {
             "n_nodes": Whole(1),
@@ -353,6 +367,24 @@ SCHEMA: dict[str, Concept] = {
         },
         fits.weight_field,
     ),
+    "prior of coupled functions at nodes": Concept(
+        {
+            "features": Several(Numbers(("s", "k"), -LEVEL, LEVEL), 0, 1000),
+            "constant": Real(0.0, LEVEL),
+            "gap_variances": Several(variance, 0, 1000),
+            "rows": Maybe(levels("m", "M")),
+        },
+        fits.shared_prior,
+    ),
+    "posterior of a coupled function": Concept(
+        {
+            "prior": A(("prior of coupled functions at nodes",), common=True),
+            "means_at_nodes": Several(Numbers(("s",), -LEVEL, LEVEL), 0, 1000),
+            "constant": level,
+            "factor": levels("K", "K"),
+        },
+        fits.class_field,
+    ),
     "posterior of the weights": Concept(
         {"mean": levels("M"), "triangle": levels("T"), "constant": level}, fits.compact_field
     ),
@@ -418,6 +450,7 @@ SCHEMA: dict[str, Concept] = {
             "functions": Several(A(("latent function",)), 1, 10**5),
             "coupled": Maybe(A(("categorical likelihood",))),
             "calibration": A(("calibration of classes",)),
+            "correlation": Maybe(Numbers(("C", "C"), -1.0 - 1e-9, 1.0 + 1e-9)),
         },
         fits.process,
     ),

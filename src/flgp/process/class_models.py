@@ -18,8 +18,8 @@ import numpy as np
 from .._stored import stored
 from .._typing import Array
 from ..inference.expectation_propagation import cavities
-from ..inference.posterior import WeightPosterior
-from ..inference.sites import DualPosterior, make_solver
+from ..inference.posterior import DualPosterior, WeightPosterior
+from ..inference.sites import make_solver
 from ..likelihoods import AnyLikelihood, Bernoulli, Categorical, Gaussian, Observations
 from ..terms import Constant, Terms
 from .evidence import Target

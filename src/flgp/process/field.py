@@ -8,8 +8,7 @@ import numpy as np
 
 from .._stored import stored
 from .._typing import Array
-from ..inference.posterior import WeightPosterior
-from ..inference.sites import DualPosterior
+from ..inference.posterior import DualPosterior, WeightPosterior
 from ..terms import Constant, Terms
 from ..terms.base import View
 
@@ -110,9 +109,12 @@ class WeightField:
         spread = self.spread(view)
         return spread @ spread.T + self.gap_covariances(view)
 
-    def draws(self, view: View, n_draws: int, rng: np.random.Generator) -> Array:
-        """Joint draws of f at the points, (b, n_draws)."""
-        weights = rng.standard_normal((len(self.constant_factor), n_draws))
+    def draws(
+        self, view: View, n_draws: int, rng: np.random.Generator, weights: Array | None = None
+    ) -> Array:
+        """Joint draws of f at the points, (b, n_draws); `weights` (K, n_draws) may be given."""
+        if weights is None:
+            weights = rng.standard_normal((len(self.constant_factor), n_draws))
         total = np.broadcast_to(self.constant + self.constant_factor @ weights, (len(view), n_draws)).copy()
         for part, at in zip(self.parts, view.terms, strict=True):
             total += at.rows.combine(part.mean[:, None] + part.factor @ weights)

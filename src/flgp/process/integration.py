@@ -22,8 +22,9 @@ from ..geometry.base import FittedGeometry
 from ..terms import Inputs
 from .evidence import Evidence, Target
 from .hyper_posterior import HyperparameterPosterior
-from .learning import LearnedModel, Settings, learn_on
+from .learning import LearnedFunction, LearnedModel, Settings, learn_on
 from .search import Optimum
+from .sharing import split
 
 # Step, in logarithms, of the differences of the gradient.
 _STEP = 0.05
@@ -188,7 +189,17 @@ def integrate_model(
 
 
 def _integrated(model: LearnedModel) -> IntegratedModel:
+    if model.shared is not None:
+        return IntegratedModel(1.0, model, _shared_integrals(model.shared, model.functions))
     return IntegratedModel(1.0, model, [integrate(f.evidence, f.best) for f in model.functions])
+
+
+def _shared_integrals(shared: LearnedFunction, functions: Sequence[LearnedFunction]) -> list[Integrated]:
+    """One quadrature for outputs that share their hyperparameters, in the units of each of them."""
+    whole, evidences = integrate(shared.evidence, shared.best), [f.evidence for f in functions]
+    points = [split(shared.evidence, evidences, point) for point in whole.points]
+    share = whole.log_normalizer / len(functions)
+    return [Integrated(list(own), whole.weights, share) for own in zip(*points, strict=True)]
 
 
 def _point_at(evidence: Evidence, theta: Array, mode: Optimum) -> Optimum:

@@ -16,8 +16,10 @@ from ..inference.laplace import LaplaceInference
 from ..likelihoods import Bernoulli, Categorical, Gaussian
 from ..terms import Inputs, Terms
 from .evidence import Evidence, HyperSpace, Inference, Target
+from .linked import learn_linked
 from .pooled import least_squares_fits, pooled_optimum, representative, shared_optimum
 from .search import Optimum, maximize, optimum_at, starting_points
+from .sharing import share, split
 
 # m·M² from which latent functions are learned side by side.
 _THREADED_SIZE = 5e7
@@ -32,6 +34,8 @@ class Settings:
     fixed: Mapping[str, float] = field(default_factory=dict)  # hyperparameters that are given
     inference: str = "auto"
     sketch: bool = False  # enough to compare models: of many labels, only a part may be looked at
+    shared: bool = False  # whether several outputs share their hyperparameters
+    rank: int = 0  # of the loadings that link several outputs; 0: independent given the hyperparameters
 
 
 @dataclass(frozen=True)
@@ -57,10 +61,14 @@ class LearnedModel:
     bandwidth_trace: list[tuple[float, float]] = field(default_factory=list)  # (ε, log posterior) as tried
     pooled: Optimum | None = None  # of exclusive classes as zeros and ones, where these are compared roughly
     least_squares: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # of such fits, by name
+    shared: LearnedFunction | None = None  # the sum of the functions, where they share hyperparameters
+    correlation: Array | None = None  # (C, C) prior correlation of linked functions
 
     @property
     def log_posterior(self) -> float:
         """Of zeros and ones where only these were looked at, otherwise the sum over the functions."""
+        if self.shared is not None:
+            return self.shared.best.log_posterior
         if self.pooled is not None:
             return self.pooled.log_posterior
         return sum(function.best.log_posterior for function in self.functions)
@@ -104,6 +112,8 @@ def learn_on(
     features = terms.features(labels)
     if targets[0].exclusive:
         return _learn_classes(basis, terms, features, targets[0], settings, rough)
+    if (settings.shared or settings.rank) and len(targets) > 1:
+        return _learn_shared(basis, terms, features, targets, settings, beside, rough)
     warm: Sequence[LearnedFunction | None] = [None] * len(targets) if beside is None else beside.functions
 
     def learn_one(item: tuple[Target, LearnedFunction | None]) -> LearnedFunction:
@@ -114,6 +124,37 @@ def learn_on(
     large = len(features) * features.shape[1] ** 2 > _THREADED_SIZE
     functions = list(thread_map(learn_one, zip(targets, warm, strict=True), None if large else 1))
     return LearnedModel(terms, basis, functions)
+
+
+def _learn_shared(
+    basis: Eigenbasis,
+    terms: Terms,
+    features: Array,
+    targets: Sequence[Target],
+    settings: Settings,
+    beside: LearnedModel | None,
+    rough: bool,
+) -> LearnedModel:
+    """Outputs with the same hyperparameters, in units of each output; linked if the settings say so."""
+    rows = [features[target.rows] for target in targets]
+    pairs = list(zip(targets, rows, strict=True))
+    evidences = [evidence_of(target, own, terms, settings) for target, own in pairs]
+    if all(target.known is not None for target in targets):
+        functions = [learn_function(target, own, terms, settings) for target, own in pairs]
+        return LearnedModel(terms, basis, functions)
+    whole = share(evidences)
+    warm = None if beside is None else beside.shared
+    near = (None, None) if warm is None else (warm.best, warm.evidence)
+    starts, alternatives = starting_points(whole, *near)
+    best = maximize(whole, starts, alternatives, rough)
+    shared, optima, correlation = LearnedFunction(whole, best), split(whole, evidences, best), None
+    if settings.rank and not rough:
+        columns = [target.with_constant(own) for target, own in pairs]
+        linked = learn_linked(whole, evidences, columns, best, settings.rank)
+        shared = LearnedFunction(whole, replace(best, log_posterior=linked.log_posterior))
+        optima, correlation = linked.best, linked.correlation
+    functions = [LearnedFunction(*pair) for pair in zip(evidences, optima, strict=True)]
+    return LearnedModel(terms, basis, functions, shared=shared, correlation=correlation)
 
 
 def _learn_classes(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,11 +13,13 @@ from scipy.optimize import OptimizeResult, minimize
 from .._typing import Array, IntArray
 from ..geometry.point_cloud import NeighborSearch
 from ..inference.local import LocalInference, coarse_order, local_inference
+from ..inference.shared import SharedInference
 from ..terms import TIME, Local
 from ..terms.local.term import LENGTH_SCALE, SHAPE, VARIANCE, distances_among
 from .evidence import Evidence, HyperSpace
 from .learning import LearnedFunction
 from .search import optimum_at
+from .sharing import split
 
 NOISE = "noise_variance"
 # The kernel that "auto" tries first, and with it all starts.
@@ -60,10 +63,46 @@ def learn_local(
         Where u measures distances.
     options : LocalOptions
     """
-    m = len(points)
     whole = _inference(function, features, points, options.n_neighbors)
     rows = search_rows(points)
-    sample = whole if len(rows) == m else whole.take(rows)
+    sample = whole if len(rows) == len(points) else whole.take(rows)
+    return _with_local(function, whole, sample, options)
+
+
+def learn_shared_local(
+    shared: LearnedFunction,
+    functions: Sequence[LearnedFunction],
+    features: Sequence[Array],
+    points: Sequence[Array],
+    options: LocalOptions,
+) -> tuple[LearnedFunction, list[LearnedFunction]] | None:
+    """The same for outputs that share their hyperparameters, those of the local term included.
+
+    `shared` is their sum; features and points are those of each output. Returns the sum and the outputs.
+    """
+    triples = zip(functions, features, points, strict=True)
+    wholes = [_inference(f, phi, at, options.n_neighbors) for f, phi, at in triples]
+    parts = [(w, search_rows(at)) for w, at in zip(wholes, points, strict=True)]
+    samples = [w if len(rows) == len(w.points) else w.take(rows) for w, rows in parts]
+    assert isinstance(shared.evidence.inference, SharedInference)
+    ratios = shared.evidence.inference.ratios
+    whole, sample = (SharedInference(each, ratios, each[0].points) for each in (wholes, samples))
+    found = _with_local(shared, whole, sample, options)
+    if found is None or found.evidence.local is None:
+        return None
+    kernel = found.evidence.local.kernel
+    evidences = [_evidence(f, w, kernel) for f, w in zip(functions, wholes, strict=True)]
+    optima = split(found.evidence, evidences, found.best)
+    return found, [LearnedFunction(*pair) for pair in zip(evidences, optima, strict=True)]
+
+
+def _with_local(
+    function: LearnedFunction,
+    whole: LocalInference | SharedInference,
+    sample: LocalInference | SharedInference,
+    options: LocalOptions,
+) -> LearnedFunction | None:
+    m, searched = len(whole.points), len(sample.points)
     candidates = _search(function, sample, options.kernel)
     evidences = [_evidence(function, whole, candidate.kernel) for candidate in candidates]
     best = 0
@@ -72,7 +111,7 @@ def learn_local(
         values = [e.log_posterior(c.theta)[0] for e, c in zip(evidences, candidates, strict=True)]
         best = int(np.argmax(values))
     found, evidence = candidates[best], evidences[best]
-    climb = _climb(evidence, found.theta, found.to_theta * np.sqrt(len(rows) / m), _LAST_CLIMB)
+    climb = _climb(evidence, found.theta, found.to_theta * np.sqrt(searched / m), _LAST_CLIMB)
     optimum = optimum_at(evidence, climb.theta, climb.result)
     others = sum(e.evaluations for i, e in enumerate(evidences) if i != best)
     optimum.report.n_evaluations += others + sum(candidate.evaluations for candidate in candidates)
@@ -101,7 +140,9 @@ def _inference(function: LearnedFunction, features: Array, points: Array, n_neig
     return local_inference(target.likelihood, columns, target.obs, target.constant.mean, points, n_neighbors)
 
 
-def _evidence(function: LearnedFunction, inference: LocalInference, kernel: str) -> Evidence:
+def _evidence(
+    function: LearnedFunction, inference: LocalInference | SharedInference, kernel: str
+) -> Evidence:
     """The evidence with a local term, over the hyperparameters of a function without and those of u."""
     target, terms, local = function.target, function.evidence.terms, Local.among(inference.points, kernel)
     space = HyperSpace.of(target, terms, function.evidence.space.fixed, local)
@@ -141,7 +182,7 @@ class _Climb(NamedTuple):
     result: OptimizeResult | None
 
 
-def _search(function: LearnedFunction, sample: LocalInference, kernel: str) -> list[_Found]:
+def _search(function: LearnedFunction, sample: LocalInference | SharedInference, kernel: str) -> list[_Found]:
     """Kernels, hyperparameters and the shape of the peak; the best first."""
     first = _FIRST_KERNEL if kernel == "auto" else kernel
     evidence = _evidence(function, sample, first)
@@ -213,7 +254,7 @@ def _round_peak(evidence: Evidence, theta: Array) -> Array:
     return directions / np.sqrt(np.maximum(np.abs(curvature), _FLAT))
 
 
-def _starts(function: LearnedFunction, sample: LocalInference) -> list[dict[str, float]]:
+def _starts(function: LearnedFunction, sample: LocalInference | SharedInference) -> list[dict[str, float]]:
     """The residual takes over half of the noise; or half of everything, and h is smoother then.
 
     Where there is no noise variance to share, a tenth of the latent variance stands for it.

@@ -15,12 +15,13 @@ from ..likelihoods import AnyLikelihood, Categorical, Gaussian, Likelihood
 from ..terms import Terms
 from ..terms.base import View
 from ..terms.local.euclidean import LocalModel
+from .class_field import ClassField
 from .draws_field import N_QUANTILES, DrawsField
 from .field import WeightField
 from .local_field import LocalField, local_points, prior_draws_of_local
 from .quantile import mixture_quantile, predictive_quantile
 
-Field = WeightField | LocalField | DrawsField
+Field = WeightField | ClassField | LocalField | DrawsField
 
 _NODES, _SHARES = np.polynomial.hermite_e.hermegauss(40)
 _SHARES = _SHARES / _SHARES.sum()

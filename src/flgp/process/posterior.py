@@ -11,10 +11,10 @@ from ..inference.chains import Chains
 from ..inference.coupled import CoupledEP
 from ..inference.expectation_propagation import ExpectationPropagation
 from ..inference.local import JointLaplace, LocalInference
-from ..inference.posterior import WeightPosterior
-from ..inference.sites import DualPosterior
+from ..inference.posterior import DualPosterior, WeightPosterior
 from ..likelihoods import AnyLikelihood, Categorical, Gaussian
 from ..terms import Terms
+from .class_field import class_fields
 from .class_models import PROBIT, Calibration, ClassModel, least_squares_model, probit_model, weighed
 from .draws_field import ChainSettings, DrawsField, mixed_draws, sample_function
 from .evidence import Evidence
@@ -70,7 +70,7 @@ def make_process(
         return Process((model.terms,), tuple(f for f, _ in pairs)), [runs for _, runs in pairs]
     if not integrated:
         parts = tuple(LatentFunction((_gaussian(f.evidence, _Weighted(1.0, f.best)),)) for f in functions)
-        return Process((model.terms,), parts), []
+        return Process((model.terms,), parts, correlation=model.correlation), []
     layers = tuple(part.model.terms for part in integrated)
     return Process(layers, tuple(_over_layers(integrated, i) for i in range(len(functions)))), []
 
@@ -168,11 +168,9 @@ def _classes(model: LearnedModel, points: Sequence[_Weighted]) -> Process:
             )
             for point in points
         ]
-    functions = []
-    for i in range(len(models[0].posteriors)):
-        parts = [_class_component(model.terms, part, i, best.likelihood) for part in models]
-        functions.append(LatentFunction(tuple(parts)))
-    return Process((model.terms,), tuple(functions), coupled, calibration)
+    components = [_class_components(model.terms, part, best.likelihood) for part in models]
+    functions = tuple(LatentFunction(parts) for parts in zip(*components, strict=True))
+    return Process((model.terms,), functions, coupled, calibration)
 
 
 def _calibrated(model: LearnedModel, best: Optimum) -> tuple[list[ClassModel], Calibration]:
@@ -198,11 +196,16 @@ def _calibrated(model: LearnedModel, best: Optimum) -> tuple[list[ClassModel], C
     return models, Calibration(sharpness, {part.name: part.weight for part in models})
 
 
-def _class_component(terms: Terms, model: ClassModel, which: int, likelihood: AnyLikelihood) -> Component:
-    constant = model.constants[which]
-    field = WeightField.of(terms, model.posteriors[which], model.variances, constant)
-    variances = model.variances[: terms.n_features]
-    return Component(model.weight, 0, field, likelihood, variances, constant.variance or 0.0)
+def _class_components(terms: Terms, model: ClassModel, likelihood: AnyLikelihood) -> list[Component]:
+    """A component for each latent function."""
+    d, constants = model.variances, model.constants
+    fields: Sequence[Field]
+    if isinstance(likelihood, Categorical):
+        fields = class_fields(terms, model.posteriors, d, constants)
+    else:
+        fields = [WeightField.of(terms, model.posteriors[0], d, constants[0])]
+    variances, constant = d[: terms.n_features], constants[0].variance or 0.0
+    return [Component(model.weight, 0, field, likelihood, variances, constant) for field in fields]
 
 
 def _each(posterior: ClassPosterior | tuple[ClassPosterior, ...]) -> tuple[ClassPosterior, ...]:

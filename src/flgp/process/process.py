@@ -12,8 +12,10 @@ from .._typing import Array
 from ..likelihoods import Categorical
 from ..terms import Inputs, Terms
 from ..terms.base import View
+from .class_field import ClassField, class_moments
 from .class_models import Calibration
-from .mixture import LatentFunction, in_any_order
+from .field import WeightField
+from .mixture import Component, LatentFunction, in_any_order
 
 
 @stored("process")
@@ -25,6 +27,7 @@ class Process:
     functions: tuple[LatentFunction, ...]
     coupled: Categorical | None = None  # what the functions have in common, one for each class
     calibration: Calibration = field(default_factory=Calibration)  # of classes
+    correlation: Array | None = None  # (C, C) prior correlation of linked outputs
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -50,28 +53,54 @@ class Process:
         assert self.coupled is not None
         total = np.zeros((len(views[0]), self.coupled.n_classes))
         for parts in zip(*(function.components for function in self.functions), strict=True):
-            moments = [part.latent_moments(views) for part in parts]
-            mean, variance = (np.stack(values, axis=1) for values in zip(*moments, strict=True))
+            fields = [part.field for part in parts if isinstance(part.field, ClassField)]
+            mean, variance = class_moments(fields, views[parts[0].layer])
             total += parts[0].weight * self.coupled.probabilities(mean, variance)
         return total
 
     def draws(
         self, views: Sequence[View], n_draws: int, rng: np.random.Generator, prior: bool = False
     ) -> list[Array]:
-        """Joint draws of every latent function, (b, n_draws) each.
+        """Joint draws of every latent function, (b, n_draws) each."""
+        each = self.component_draws(views, n_draws, rng, prior)
+        if self.coupled is not None:  # the same component in every draw
+            order = rng.permutation(n_draws)
+            return [np.concatenate([f for _, f in parts], axis=1)[:, order] for parts in each]
+        return [in_any_order([f for _, f in parts], rng) for parts in each]
 
-        Coupled functions are in the same component in every draw.
-        """
-        count, order = None, None
-        if self.coupled is not None:
-            count, order = self.functions[0].shares_of(n_draws, rng), rng.permutation(n_draws)
+    def component_draws(
+        self, views: Sequence[View], n_draws: int, rng: np.random.Generator, prior: bool = False
+    ) -> list[list[tuple[Component, Array]]]:
+        """The same by component: every function's components, each with its share of the draws."""
+        if self.correlation is not None:
+            return self._linked_draws(views, n_draws, rng, prior, self.correlation)
+        counts = None if self.coupled is None else self.functions[0].shares_of(n_draws, rng)
+        return [f.draws(self.layers, views, n_draws, rng, prior, counts) for f in self.functions]
+
+    def _linked_draws(
+        self,
+        views: Sequence[View],
+        n_draws: int,
+        rng: np.random.Generator,
+        prior: bool,
+        correlation: Array,
+    ) -> list[list[tuple[Component, Array]]]:
+        """Outputs that are drawn together; gaps off the geometry are independent."""
+        parts = [function.components[0] for function in self.functions]
+        fields = [part.field for part in parts]
+        terms, view, count = self.layers[0], views[0], len(parts)
+        if prior:
+            fields = [WeightField.prior(terms, part.variances, part.field.constant) for part in parts]
+            numbers = rng.standard_normal((count, terms.n_features, n_draws))
+            weights = list(np.tensordot(np.linalg.cholesky(correlation), numbers, axes=1))
+        else:
+            assert isinstance(fields[0], WeightField)  # whose factor has common columns with the others
+            weights = [rng.standard_normal((len(fields[0].constant_factor), n_draws))] * count
         result = []
-        for function in self.functions:
-            parts = function.draws(self.layers, views, n_draws, rng, prior, count)
-            result.append([f for _, f in parts])
-        if order is not None:
-            return [np.concatenate(parts, axis=1)[:, order] for parts in result]
-        return [in_any_order(parts, rng) for parts in result]
+        for part, known, own in zip(parts, fields, weights, strict=True):
+            assert isinstance(known, WeightField)
+            result.append([(part, known.draws(view, n_draws, rng, own))])
+        return result
 
     def prior_covariance(
         self, views: Sequence[View], others: Sequence[View] | None, only: str | None = None

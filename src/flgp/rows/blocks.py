@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from functools import reduce
+from itertools import pairwise
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -118,14 +119,18 @@ def map_rows(
     if hasattr(X, "map_rows"):
         assert beside is None  # the estimators refuse it for rows on a cluster
         return X.map_rows(function)
-    n = X.shape[0]
-    blocks = row_blocks(X, block_rows)
+    return map_blocks(row_blocks(X, block_rows), X.shape[0], function, beside)
 
-    def one(pair: tuple[Callable[[], Any], int]) -> Any:
-        block, start = pair[0](), pair[1]
-        return function(block) if beside is None else function(block, beside[start : start + len(block)])
 
-    parts = thread_map(one, list(zip(blocks._makers, blocks.starts, strict=True)))
+def map_blocks(blocks: Blocks[Any], n: int, function: Callable[..., Any], beside: Any = None) -> Any:
+    """The same for blocks of n rows in all."""
+
+    def one(pair: tuple[Callable[[], Any], tuple[int, int]]) -> Any:
+        block, (start, stop) = pair[0](), pair[1]
+        return function(block) if beside is None else function(block, beside[start:stop])
+
+    spans = pairwise([*blocks.starts, n])
+    parts = thread_map(one, list(zip(blocks._makers, spans, strict=True)))
     results: tuple[Any, ...] = ()
     single, start = True, 0
     for part in parts:

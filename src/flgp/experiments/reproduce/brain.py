@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -13,45 +12,17 @@ import numpy as np
 
 from ..._typing import Array, BoolArray
 from ...baselines import EGPRegressor
-from .experiment import Experiment, Options, Row, seeds
+from .brain_groups import group_table, subject_table
+from .experiment import Experiment, Failure, Options, Row, seeds
 from .methods import DEFAULTS, LABELS, MODELS, OURS, PAPER, Setting, combinations, regressor
 from .published import BRAIN
+from .subjects import seed_of, study_of
 from .tables import Table, cell, number, summarize
 
 RATIOS = (0.2, 0.3, 0.4)
 # The dense model learns its hyperparameters from this many labels; its predictions use all of them.
 _PILOT = 1500
 _SCORES = ("n_labeled", "n_held_out", "mse", "trimmed_mse", "nll", "trimmed_nll", "coverage")
-
-
-@lru_cache(maxsize=1)
-def _regions(maps: tuple[str, ...], region: str | None) -> Any:
-    """Activation regions of the maps, computed once per process."""
-    from ...neuro import activation_regions
-
-    return activation_regions(maps, region=region)
-
-
-def given_maps(options: Options) -> tuple[str, ...]:
-    """The user's maps, or the one bundled with nilearn."""
-    if options.maps:
-        return options.maps
-    try:
-        from nilearn.datasets import load_sample_motor_activation_image
-    except ImportError as error:
-        raise ValueError("nilearn is missing. Install it: pip install 'flgp[neuro]'") from error
-    return (str(load_sample_motor_activation_image()),)
-
-
-def activation_data(options: Options, subject: int) -> tuple[Array, Array]:
-    """Coordinates in mm (n, 3) and intensities (n,) of the region of a subject."""
-    from ...neuro.volumes import on_grid_of, read_volume
-
-    maps = given_maps(options)
-    found = _regions(maps, options.region)
-    volume = on_grid_of(read_volume(maps[subject]), found.grid, resample=False)
-    mask = found.regions[subject]
-    return volume.coordinates(mask), volume.data[mask]
 
 
 class Brain(Experiment):
@@ -63,13 +34,29 @@ class Brain(Experiment):
     metrics = (*_SCORES, "seconds")
     methods = ("egp", "glgp-star", "sk", "lk", DEFAULTS)
     models = MODELS
+    survives_failures = True
+
+    def left_out(self, options: Options) -> list[Failure]:
+        """Maps that cannot be read, are on another grid, or have too small a region."""
+        return study_of(options).left_out
+
+    def settings(self, options: Options) -> dict[str, Any]:
+        """The region; where the maps themselves choose it, also which they are."""
+        if not options.maps:
+            return {}
+        study = study_of(options)
+        return {
+            "region": None if options.region is None else Path(options.region).name,
+            "maps": list(study.maps) if options.region is None else "any",
+        }
 
     def jobs(self, options: Options) -> list[Row]:
         """One job for each subject, repeat, ratio, method and model."""
-        kept = np.flatnonzero(_regions(given_maps(options), options.region).kept)
+        study = study_of(options)
+        kept = [name for name, kept in zip(study.maps, study.found.kept, strict=True) if kept]
         ratios = RATIOS[:1] if options.quick else RATIOS
         return [
-            {"subject": int(subject), "ratio": ratio, "method": method, "model": model, "repeat": repeat}
+            {"subject": subject, "ratio": ratio, "method": method, "model": model, "repeat": repeat}
             for subject in kept
             for repeat in range(options.repeats_or(10, 1))
             for ratio in ratios
@@ -80,8 +67,8 @@ class Brain(Experiment):
         """Errors on the held-out voxels."""
         from ...neuro.scores import score_predictions
 
-        X, y = activation_data(options, job["subject"])
-        labels, anchors, _, _ = seeds(options, job["subject"], job["repeat"])
+        X, y = study_of(options).data(job["subject"])
+        labels, anchors, _, _ = seeds(options, seed_of(job["subject"]), job["repeat"])
         order = np.random.default_rng(labels).permutation(len(y))
         seen = np.zeros(len(y), dtype=bool)
         seen[order[: max(1, round(job["ratio"] * len(y)))]] = True
@@ -99,19 +86,18 @@ class Brain(Experiment):
         return {**asdict(score_predictions(y[~seen], mean, std, int(seen.sum()))), "seconds": seconds}
 
     def tables(self, rows: Sequence[Row], options: Options) -> list[Table]:
-        """One table per ratio, with the published numbers next to ours."""
-        maps = given_maps(options)
+        """One table per ratio, with the published numbers; of maps given, also by subject and group."""
+        subjects = sorted({str(row["subject"]) for row in rows})
         source = (
-            f"{len(maps)} map(s) given"
+            f"{len(subjects)} map(s) given: " + ", ".join(subjects[:5]) + (" …" if len(subjects) > 5 else "")
             if options.maps
             else "the one motor map that nilearn bundles, for want of others"
         )
-        names = ", ".join(Path(path).name for path in maps[:5]) + (" …" if len(maps) > 5 else "")
         three = ("published", "paper's model", "ours")
         columns = ("method", *(f"{what} {who}" for what in ("MSE", "NLL") for who in three), "95 % cover")
         columns = (*columns, *(f"s {who}" for who in three))
         note = (
-            f"Data: {source} ({names}). Published: the paper's 134 HCP subjects, so other maps. mean(sd) "
+            f"Data: {source}. Published: the paper's 134 HCP subjects, so other maps. mean(sd) "
             "over subjects and repeats; squared errors in the top and bottom 1 % left out of MSE and NLL. "
             "Coverage is of our model where there is one. EGP, paper: the length scale of a rule of thumb; "
             f"ours: tuned by evidence; both learn from {_PILOT} labels and predict from all. "
@@ -127,6 +113,8 @@ class Brain(Experiment):
             title = f"Brain maps, labelled ratio {ratio:g}"
             filled = [line for line in lines if line is not None]
             tables.append(Table(f"brain-{round(100 * ratio)}", title, columns, filled, note))
+        if options.maps:
+            tables += [subject_table(rows), group_table(rows)]
         return tables
 
     def _line(self, rows: Sequence[Row], ratio: float, method: str) -> tuple[str, ...] | None:

@@ -78,11 +78,12 @@ class Circles(Experiment):
         from .draw import circles as draw
         from .draw import classification
 
-        n = 3000 if options.quick else 9000
+        n = options.figure_size(9000, 3000)
         place, labels, anchors, _ = seeds(options, n, 0)
         data = points(n, place)
         yield "circles-data", draw.data_figure(data)
-        yield "circles-covariance", draw.covariance_figure(data, labels, setting(n, anchors), options.quick)
+        slow = options.figures == "all"
+        yield "circles-covariance", draw.covariance_figure(data, labels, setting(n, anchors), slow)
         yield "circles-error-time", classification.error_and_time(rows)
         yield (
             "circles-reliability",

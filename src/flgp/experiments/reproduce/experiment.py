@@ -31,14 +31,31 @@ class Options:
     quick: bool = False
     maps: tuple[str, ...] = ()  # brain maps of the user
     region: str | None = None  # region for the maps; None: chosen from their values
+    min_voxels: int = 5000  # maps with a smaller region are left out
+    figures: str = "quick"  # "all": also panels of methods that take minutes each
 
     def repeats_or(self, full: int, quick: int = 1) -> int:
         """The requested number of repeats, or the default."""
         return self.repeats if self.repeats is not None else quick if self.quick else full
 
+    def figure_size(self, full: int, quick: int | None = None) -> int:
+        """Points that figures show: the largest requested number up to the default, or the smallest."""
+        default = quick if self.quick and quick is not None else full
+        if self.n is None:
+            return default
+        return max((n for n in self.n if n <= default), default=min(self.n))
+
     def sizes_or(self, full: Sequence[int], quick: Sequence[int]) -> tuple[int, ...]:
         """The requested numbers of points, or the default."""
         return self.n if self.n is not None else tuple(quick if self.quick else full)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A job, or all jobs with these keys, that gave no row."""
+
+    job: Row
+    reason: str
 
 
 class Experiment(ABC):
@@ -50,6 +67,7 @@ class Experiment(ABC):
     metrics: tuple[str, ...]  # measured columns
     methods: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
+    survives_failures = False  # whether a job that fails is listed, and the others go on
 
     @abstractmethod
     def jobs(self, options: Options) -> list[Row]:
@@ -66,6 +84,14 @@ class Experiment(ABC):
     def figures(self, rows: Sequence[Row], options: Options) -> Iterator[tuple[str, Any]]:
         """Names and Matplotlib figures, made one at a time."""
         return iter(())
+
+    def left_out(self, options: Options) -> list[Failure]:
+        """What there is no job for, though the user named it."""
+        return []
+
+    def settings(self, options: Options) -> dict[str, Any]:
+        """What else must be the same for rows to be of one study."""
+        return {}
 
     # -- shared ----------------------------------------------------------------------------------------
 

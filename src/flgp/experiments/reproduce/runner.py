@@ -15,11 +15,13 @@ from multiprocessing import resource_tracker
 from threadpoolctl import threadpool_limits
 
 from .catalogue import find
-from .experiment import Experiment, Options, Row, threads_for
+from .experiment import Experiment, Failure, Options, Row, threads_for
 
 
-def run_jobs(experiment: Experiment, jobs: Sequence[Row], options: Options, n_jobs: int = 1) -> Iterator[Row]:
-    """Rows with keys and metrics, as they become ready.
+def run_jobs(
+    experiment: Experiment, jobs: Sequence[Row], options: Options, n_jobs: int = 1
+) -> Iterator[Row | Failure]:
+    """Rows with keys and metrics, as they become ready; failures where the experiment survives them.
 
     Parallel jobs run in separate processes. The results of a job depend on its keys and the seed alone, so
     they stay the same.
@@ -58,15 +60,20 @@ def _deaf_children() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
-def _run_by_name(name: str, job: Row, options: Options) -> Row:
+def _run_by_name(name: str, job: Row, options: Options) -> Row | Failure:
     return _run(find(name), job, options)
 
 
-def _run(experiment: Experiment, job: Row, options: Options) -> Row:
+def _run(experiment: Experiment, job: Row, options: Options) -> Row | Failure:
     with threadpool_limits(threads_for(int(job.get("n", 0)))), warnings.catch_warnings():
         # Disconnected graphs and searches that end at a bound are part of the measurement.
         warnings.simplefilter("ignore")
-        return {**job, **experiment.run(job, options)}
+        try:
+            return {**job, **experiment.run(job, options)}
+        except Exception as error:
+            if not experiment.survives_failures:
+                raise
+            return Failure(job, f"{type(error).__name__}: {error}")
 
 
 def peak_gigabytes() -> float:

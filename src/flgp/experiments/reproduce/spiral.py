@@ -86,8 +86,9 @@ class Spiral(Experiment):
         """The four panels of Figure 1, and the fit along the curve."""
         from .draw import spiral as draw
 
-        noise, labels, anchors, _ = seeds(options, 4000, 0)
-        data = spiral(4000, random_state=noise)
+        n = options.figure_size(4000)
+        noise, labels, anchors, _ = seeds(options, n, 0)
+        data = spiral(n, random_state=noise)
         yield "spiral-panels", draw.four_panels(data, anchors)
         yield "spiral-fit", draw.fit_along_the_curve(data, labels, anchors)
 

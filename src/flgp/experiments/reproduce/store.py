@@ -50,6 +50,7 @@ class Store:
             "seed": options.seed,
             "quick": options.quick,
             "columns": list(self.columns),
+            **self.experiment.settings(options),
         }
         if header.exists():
             try:
@@ -94,7 +95,9 @@ class Store:
 
     def ordered(self) -> list[Row]:
         """All rows of the folder, in an order that does not depend on when they finished."""
-        return sorted(self.rows, key=lambda row: tuple(row[name] for name in self.experiment.keys))
+        # Names may look like numbers, or not: numbers first.
+        keys = self.experiment.keys
+        return sorted(self.rows, key=lambda row: [(isinstance(row[key], str), row[key]) for key in keys])
 
 
 def _write_json(path: Path, record: Mapping[str, Any]) -> None:
@@ -108,7 +111,9 @@ def _text(value: Any) -> str:
 def _value(text: str) -> Any:
     for kind in (int, float):
         try:
-            return kind(text)
+            value = kind(text)
         except ValueError:
             continue
+        if _text(value) == text:  # "007" and "1e5" are names
+            return value
     return text

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,8 @@ from .weights import local_anchor_weights
 
 # Up to this many anchors the Gram matrix is accumulated in a dense table, which is fastest.
 _DENSE_GRAM = 1500
+# From this many neighbours on a sparse product is faster than a list of all pairs (five times at 60).
+_MANY_NEIGHBORS = 8
 # If all points coincide, distances are 0; bandwidths and radii are then set to the rounding error.
 _ROUNDING, _SMALLEST_SQDIST = 1e-15, 1e-200
 
@@ -333,6 +337,8 @@ class _GramPart:
     def __call__(self, block: NeighborBlock) -> Array | sparse.csr_array:
         z, s, n_sets = self.step.rows(block), self.s, self.step.n_sets
         r = block.index.shape[1] // n_sets
+        if r >= _MANY_NEIGHBORS and s > _DENSE_GRAM:
+            return self._product(block.index, z)
         first, second = (
             np.add.outer(r * np.arange(n_sets), pair).ravel()  # the same pairs in each set
             for pair in np.triu_indices(r)
@@ -344,3 +350,14 @@ class _GramPart:
             cell = (low * np.int64(s) + high).ravel()
             return np.bincount(cell, weights=products, minlength=s * s).reshape(s, s)
         return sparse.csr_array((products, (low.ravel(), high.ravel())), shape=(s, s))
+
+    def _product(self, index: IntArray, z: Array) -> sparse.csr_array:
+        """The same as a product of sparse matrices, in each set."""
+        parts = []
+        for own, values in zip(
+            *(np.split(part, self.step.n_sets, axis=1) for part in (index, z)), strict=True
+        ):
+            b, r = own.shape
+            Z = sparse.csr_array((values.ravel(), own.ravel(), np.arange(0, b * r + 1, r)), shape=(b, self.s))
+            parts.append(sparse.csr_array(sparse.triu(Z.T @ Z, format="csr")))
+        return reduce(operator.add, parts)

@@ -5,8 +5,9 @@ and stay there; sums over the rows are tree-reduced; what travels to the client 
 predictions are lazy arrays with the chunks of the input.
 """
 
+from ..errors import ClusterError
 from .blocks import DaskBlocks
 from .labels import gather_labels
 from .rows import DaskRows, dask_rows
 
-__all__ = ["DaskBlocks", "DaskRows", "dask_rows", "gather_labels"]
+__all__ = ["ClusterError", "DaskBlocks", "DaskRows", "dask_rows", "gather_labels"]

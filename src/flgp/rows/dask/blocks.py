@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
-import dask
 from dask.delayed import Delayed
 
 from ..blocks import Blocks
 from .tasks import map_blocks, pair_blocks, reduce_blocks, shared_object, task
+from .waiting import compute, persist
 
 # Partial sums combined by one task: few enough to overlap with the work, many enough to keep the tree short.
 _FAN_IN = 8
@@ -35,14 +35,14 @@ class DaskBlocks(Blocks[Any]):
         """Apply `function` to every block on its worker; with `keep`, the results stay there."""
         shared = shared_object(function)
         parts = [task(map_blocks, shared, part) for part in self._parts]
-        return DaskBlocks(dask.persist(*parts) if keep else parts, self.starts)
+        return DaskBlocks(persist(*parts) if keep else parts, self.starts)
 
     def map_at(self, function: Callable[[Any, int], Any]) -> DaskBlocks:
         """Like `map`; `function` also gets the number of the first row of the block."""
         shared = shared_object(function)
         pairs = zip(self._parts, self.starts, strict=True)
         parts = [task(map_blocks, shared, part, start) for part, start in pairs]
-        return DaskBlocks(dask.persist(*parts), self.starts)
+        return DaskBlocks(persist(*parts), self.starts)
 
     def paired_with(self, other: Blocks[Any]) -> DaskBlocks:
         """Pairs of blocks of the same rows."""
@@ -59,5 +59,5 @@ class DaskBlocks(Blocks[Any]):
         while len(level) > 1:
             groups = [level[i : i + _FAN_IN] for i in range(0, len(level), _FAN_IN)]
             level = [task(reduce, combine, group) for group in groups]
-        (result,) = dask.compute(level[0])
+        (result,) = compute(level[0])
         return result

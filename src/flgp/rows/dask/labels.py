@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import dask
 import numpy as np
 
 from ..._typing import Array
 from .tasks import labeled_entries, task
+from .waiting import compute
 
 
 def gather_labels(y: Any, unlabeled: Any) -> Array:
@@ -16,7 +16,7 @@ def gather_labels(y: Any, unlabeled: Any) -> Array:
     y = y.to_dask_array() if hasattr(y, "to_dask_array") else y
     if y.ndim > 1 and len(y.chunks[1]) > 1:
         y = y.rechunk({1: -1})
-    pieces = dask.compute(*[task(labeled_entries, part, unlabeled) for part in y.to_delayed().ravel()])
+    pieces = compute(*[task(labeled_entries, part, unlabeled) for part in y.to_delayed().ravel()])
     total = sum(size for size, _, _ in pieces)
     kind = pieces[0][2].dtype
     if kind.kind == "f":

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-import dask
 import dask.array as da
 import numpy as np
 from dask.delayed import Delayed
@@ -18,6 +17,7 @@ from ..._typing import Array, RowLike
 from ..sources import working_dtype
 from .blocks import DaskBlocks
 from .tasks import apply_rows, check_chunk, pick_rows, shared_object, split_chunk, task
+from .waiting import compute
 
 
 def dask_rows(X: Any) -> DaskRows:
@@ -68,7 +68,7 @@ class DaskRows:
     def array(self) -> Any:
         """The Dask array, with known lengths."""
         if np.isnan(self._array.shape[0]):
-            sizes = [int(size) for size in dask.compute(*[task(len, part) for part in self._parts()])]
+            sizes = [int(size) for size in compute(*[task(len, part) for part in self._parts()])]
             if self._quiet:
                 logger.info("X: measured the lengths of %d partitions", len(sizes))
             else:
@@ -129,7 +129,7 @@ class DaskRows:
             if first or len(chosen):
                 picks.append(task(pick_rows, part, rows[chosen] - bounds[number], first))
                 wanted.append(chosen)
-        found = dask.compute(*picks)
+        found = compute(*picks)
         if first:
             self._marks = [mark for _, mark in found]
         result = np.empty((len(rows), self.shape[1]), dtype=self.dtype)

@@ -16,6 +16,7 @@ from ..._typing import Array, IntArray
 from ..blocks import BLOCK_ROWS, map_rows
 from ..labels import is_missing_label
 from ..sources import checked_block, fingerprint
+from .waiting import persist
 
 
 def task(function: Callable[..., Any], *arguments: Any) -> Delayed:
@@ -28,7 +29,7 @@ def shared_object(value: Any) -> Delayed:
     with warnings.catch_warnings():
         # The warning advises to scatter, but a scattered object is lost with its worker.
         warnings.filterwarnings("ignore", message="Sending large graph", category=UserWarning)
-        (kept,) = dask.persist(dask.delayed(value, pure=False, traverse=False))
+        (kept,) = persist(dask.delayed(value, pure=False, traverse=False))
     return kept
 
 

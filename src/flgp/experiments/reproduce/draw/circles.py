@@ -29,7 +29,7 @@ def data_figure(data: CirclesData) -> Figure:
     return figure
 
 
-def covariance_figure(data: CirclesData, labels: int, setting: Setting, quick: bool) -> Figure:
+def covariance_figure(data: CirclesData, labels: int, setting: Setting, slow: bool) -> Figure:
     """Prior correlation of one point with all others, one panel per method, all in the paper's model."""
     y, _ = some_labels(data.y, 50, labels)
     middle = np.flatnonzero(data.circle == 3)
@@ -37,8 +37,8 @@ def covariance_figure(data: CirclesData, labels: int, setting: Setting, quick: b
     figure, axes = panels(2, 4, PAGE, 3.9)
     drawn: Any = None
     for ax, method in zip(axes.ravel(), _METHODS, strict=True):
-        if quick and method in SLOW:
-            bare_map(ax, f"{LABELS[method]}: not in --quick")
+        if not slow and method in SLOW:
+            bare_map(ax, f"{LABELS[method]}: --figures all")
             continue
         values = _correlation(method, data, y, row, setting)
         bare_map(ax, LABELS[method])

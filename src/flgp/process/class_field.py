@@ -1,0 +1,217 @@
+"""The posterior of coupled functions with one prior: what they share is computed once for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .._linalg import triangular_product
+from .._stored import stored
+from .._typing import Array
+from ..inference.posterior import DualPosterior, WeightPosterior, shrunk_factor
+from ..terms import Constant, Terms
+from ..terms.base import View
+
+# Rows looked at together: their features stay in cache.
+_ROWS = 4_096
+
+
+@stored("prior of coupled functions at nodes")
+@dataclass(frozen=True)
+class SharedPrior:
+    """Ψ(x) = φ(x) D^(1/2) from the nodes of every term, and the labelled rows A = Ψ(X) if they are fewer.
+
+    In the first case e(x) = Ψ(x) and Var f(x) = |e C|², in the second e(x) = Ψ(x) Aᵀ, the prior covariances
+    with the labels, and Var f(x) = |Ψ(x)|² - |e C|²; only C differs from function to function.
+    """
+
+    features: tuple[Array, ...]  # of each term: (s, its M) D^(1/2) at nodes
+    constant: float  # standard deviation of the constant: the last feature, if it is not 0
+    gap_variances: tuple[float, ...]  # what a gap in each term's features is a share of
+    rows: Array | None = None  # (m, M) A
+
+    @classmethod
+    def of(cls, terms: Terms, d: Array, constant: Constant, rows: Array | None) -> SharedPrior:
+        """For prior variances d (M,), the last of them the constant's if it is learned."""
+        root = np.sqrt(d)
+        nodes = [
+            np.ascontiguousarray(part.at_nodes(np.diag(root[span])))
+            for part, span in zip(terms.parts, terms.spans(), strict=True)
+        ]
+        gaps = [
+            float(part.gap_variance(d[span])) for part, span in zip(terms.parts, terms.spans(), strict=True)
+        ]
+        return cls(tuple(nodes), float(root[-1]) if constant.learned else 0.0, tuple(gaps), rows)
+
+    @property
+    def n_features(self) -> int:
+        """M, of all terms and the constant."""
+        return sum(nodes.shape[1] for nodes in self.features) + (self.constant != 0.0)
+
+    def by_term(self, view: View) -> list[Array]:
+        """Ψ (b, M) of each term, and of the constant."""
+        parts = [at.rows.combine(nodes) for nodes, at in zip(self.features, view.terms, strict=True)]
+        return [*parts, np.full((len(view), 1), self.constant)] if self.constant else parts
+
+    def at(self, view: View) -> Array:
+        """Ψ (b, M)."""
+        return np.concatenate([np.empty((len(view), 0)), *self.by_term(view)], axis=1)
+
+    def seen(self, psi: Array, columns: slice = slice(None)) -> Array:
+        """What the posterior acts on, e, from some columns of Ψ."""
+        return psi if self.rows is None else psi @ self.rows[:, columns].T
+
+    def gaps(self, view: View) -> Array:
+        """Variance (b,) that no feature carries."""
+        total = np.zeros(len(view))
+        for variance, at in zip(self.gap_variances, view.terms, strict=True):
+            if at.gap is not None:
+                total += at.gap * variance
+        return total
+
+
+@stored("posterior of a coupled function")
+@dataclass(frozen=True)
+class ClassField:
+    """One of several functions with a common prior, with the interface of `WeightField`."""
+
+    prior: SharedPrior
+    means_at_nodes: tuple[Array, ...]  # of each term: (s,)
+    constant: float  # E c
+    factor: Array  # (K, K) C, see `SharedPrior`
+
+    def means(self, view: View) -> Array:
+        """E f (b,)."""
+        total = np.full(len(view), self.constant)
+        for mean, at in zip(self.means_at_nodes, view.terms, strict=True):
+            total += at.rows.combine(mean)
+        return total
+
+    def variances(self, view: View) -> Array:
+        """Var f (b,)."""
+        parts = [np.empty(0), *(self._within(self.prior.at(part)) for part in _pieces(view))]
+        return np.concatenate(parts) + self.prior.gaps(view)
+
+    def spread(self, view: View) -> Array:
+        """ΨC (b, M): its rows' inner products are the covariances of f, but for gaps."""
+        return self.prior.at(view) @ self._of_all_weights
+
+    def covariances(self, view: View) -> Array:
+        """Joint covariance of f at the points, (b, b)."""
+        spread = self.spread(view)
+        total = spread @ spread.T
+        for variance, at in zip(self.prior.gap_variances, view.terms, strict=True):
+            if at.gap is not None:
+                total += at.gap_covariance() * variance
+        return total
+
+    def draws(self, view: View, n_draws: int, rng: np.random.Generator) -> Array:
+        """Joint draws of f at the points, (b, n_draws)."""
+        weights = rng.standard_normal((self._of_all_weights.shape[1], n_draws))
+        total = self.means(view)[:, None] + self.prior.at(view) @ (self._of_all_weights @ weights)
+        for variance, at in zip(self.prior.gap_variances, view.terms, strict=True):
+            total += at.gap_draws(n_draws, rng) * np.sqrt(variance)
+        return total
+
+    def term_moments(self, view: View) -> list[tuple[Array, Array]]:
+        """Mean and variance (b,) of the constant, then of every term."""
+        constant = np.array([[self.prior.constant]]) if self.prior.constant else np.empty((1, 0))
+        sure = self._within(constant, slice(self.prior.n_features - constant.shape[1], None))
+        result = [(np.full(len(view), self.constant), np.full(len(view), float(sure[0])))]
+        for i, (at, mean) in enumerate(zip(view.terms, self.means_at_nodes, strict=True)):
+            variance = self._within(at.rows.combine(self.prior.features[i]), self._columns(i))
+            if at.gap is not None:
+                variance += at.gap * self.prior.gap_variances[i]
+            result.append((at.rows.combine(mean), variance))
+        return result
+
+    def variations(self, view: View) -> list[float]:
+        """Expected variance over the points of every term: a shift of all points does not count."""
+        result = []
+        for i, (at, mean) in enumerate(zip(view.terms, self.means_at_nodes, strict=True)):
+            psi, columns = at.rows.combine(self.prior.features[i]), self._columns(i)
+            shift = self._within(psi.mean(axis=0, keepdims=True), columns)
+            within = float(np.mean(self._within(psi, columns)) - shift[0])
+            gap = 0.0 if at.gap is None else float(np.mean(at.gap)) * self.prior.gap_variances[i]
+            result.append(float(np.var(at.rows.combine(mean))) + max(within, 0.0) + gap)
+        return result
+
+    def _columns(self, term: int) -> slice:
+        """Where the features of a term are among those of all."""
+        first = sum(nodes.shape[1] for nodes in self.prior.features[:term])
+        return slice(first, first + self.prior.features[term].shape[1])
+
+    def _within(self, psi: Array, columns: slice = slice(None)) -> Array:
+        """Variance (b,) that the features carry, or those in some `columns` of them."""
+        seen = self.prior.seen(psi, columns)
+        factor = self.factor if self.prior.rows is not None else self.factor[columns]
+        spread = triangular_product(seen, factor) if len(factor) == len(self.factor) else seen @ factor
+        square = np.einsum("bk,bk->b", spread, spread)
+        if self.prior.rows is None:
+            return square
+        return np.maximum(np.einsum("bk,bk->b", psi, psi) - square, 0.0)
+
+    @cached_property
+    def _of_all_weights(self) -> Array:
+        """(M, M): a factor of the covariance of D^(-1/2) β."""
+        if self.prior.rows is None:
+            return self.factor
+        return shrunk_factor(self.factor.T @ self.prior.rows)
+
+
+def class_fields(
+    terms: Terms,
+    posteriors: Sequence[WeightPosterior | DualPosterior],
+    d: Array,
+    constants: Sequence[Constant],
+) -> list[ClassField]:
+    """Fields of coupled functions, from the posteriors of their weights with prior variances d (M,).
+
+    Constants may differ in their means.
+    """
+    rows = posteriors[0].rows if isinstance(posteriors[0], DualPosterior) else None
+    prior, spans = SharedPrior.of(terms, d, constants[0], rows), terms.spans()
+    result: list[ClassField] = []
+    for posterior, constant in zip(posteriors, constants, strict=True):
+        if isinstance(posterior, DualPosterior):
+            factor = posterior.inner.T
+        else:  # a feature whose variance is 0 counts for nothing, whatever its weight does
+            root = np.sqrt(d)[:, None]
+            factor = np.divide(posterior.factor, root, out=np.zeros_like(posterior.factor), where=root > 0)
+        nodes = [part.at_nodes(posterior.mean[span]) for part, span in zip(terms.parts, spans, strict=True)]
+        mean = constant.mean + (float(posterior.mean[-1]) if constant.learned else 0.0)
+        # Least squares is as sure of every class: then one factor serves all.
+        same = bool(result) and np.array_equal(result[0].factor, factor)
+        factor = result[0].factor if same else np.ascontiguousarray(factor)
+        result.append(ClassField(prior, tuple(nodes), mean, factor))
+    return result
+
+
+def class_moments(fields: Sequence[ClassField], view: View) -> tuple[Array, Array]:
+    """E f and Var f of coupled functions, (b, C) each: what their common prior says is computed once."""
+    prior = fields[0].prior
+    mean, variance = (np.empty((len(view), len(fields))) for _ in range(2))
+    start = 0
+    for part in _pieces(view):
+        rows = slice(start, start + len(part))
+        psi = prior.at(part)
+        seen = prior.seen(psi)
+        before = np.einsum("bk,bk->b", psi, psi)
+        known, square = None, np.empty(0)
+        for c, field in enumerate(fields):
+            mean[rows, c] = field.means(part)
+            if field.factor is not known:
+                spread, known = triangular_product(seen, field.factor), field.factor
+                square = np.einsum("bk,bk->b", spread, spread)
+            variance[rows, c] = square if prior.rows is None else np.maximum(before - square, 0.0)
+        variance[rows] += prior.gaps(part)[:, None]
+        start = rows.stop
+    return mean, variance
+
+
+def _pieces(view: View) -> Iterator[View]:
+    for start in range(0, len(view), _ROWS):
+        yield view.take(slice(start, start + _ROWS))
