@@ -1,7 +1,7 @@
 """The installed wheel, without the repository's sources, runs every page, the gallery and the commands.
 
-Each page and example runs in a process of its own, in a folder of its own. Those that need what is not
-installed here (brain maps) are named and left out; any other error fails.
+Each page and example runs in a process and a folder of its own. Those that need what is not installed here
+(brain maps) are named and left out; any other error fails.
 """
 
 from __future__ import annotations
