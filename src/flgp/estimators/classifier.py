@@ -15,6 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._typing import Array, BoolArray, RowLike
+from ..geometry.base import FittedGeometry
 from ..likelihoods import AnyLikelihood, Bernoulli, Categorical, Observations
 from ..process.draws_field import DrawsField
 from ..process.evidence import KnownValues, Target
@@ -148,14 +149,17 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             shares = check_class_prior(self.class_prior, self.classes_)
             geometry = fit_model(self, rows, labels, targets)
             self._shift_ = self._class_shift(shares, rows, labels)
-            # Coupled classes are compared by their probabilities, which are therefore known.
-            known = self._process_.coupled is not None and rows.shape[0] * len(self.classes_) <= _KEPT_NUMBERS
-            found = transduce(self, geometry, rows, self._probabilities if known else self._most_probable)
-            if found is not None and known:
-                self.transduction_proba_, found = found, self.classes_[found.argmax(axis=1)]
-            if found is not None:
-                self.transduction_ = found
+            self._transduce(geometry, rows)
         return self
+
+    def _transduce(self, geometry: FittedGeometry, rows: RowLike) -> None:
+        """The fitted rows; coupled classes are compared by probabilities, so these are known as well."""
+        known = self._process_.coupled is not None and rows.shape[0] * len(self.classes_) <= _KEPT_NUMBERS
+        found = transduce(self, geometry, rows, self._probabilities if known else self._most_probable)
+        if found is not None and known:
+            self.transduction_proba_, found = found, self.classes_[found.argmax(axis=1)]
+        if found is not None:
+            self.transduction_ = found
 
     def update(
         self, X: Any, y: Any, *, replace: bool = False, relearn: bool = True, sample_weight: Any = None
