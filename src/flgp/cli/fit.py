@@ -34,6 +34,14 @@ LIKELIHOODS = (
     "exponential",
     "bernoulli",
     "probit",
+    "beta",
+    "ordinal",
+    "tweedie",
+    "zero_inflated_poisson",
+    "zero_inflated_negative_binomial",
+    "hurdle_poisson",
+    "hurdle_negative_binomial",
+    "asymmetric_laplace",
 )
 # Without --cv, this many folds if the number of labels is in this range: judged in little time.
 _FOLDS, _FEWEST_LABELS, _MOST_LABELS = 5, 20, 2_000

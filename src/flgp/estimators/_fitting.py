@@ -69,7 +69,7 @@ def fit_model(model: LatentModel, rows: RowLike, labels: Labels, targets: Sequen
     most = attempts[0].silent_parts
     whole = [attempt for attempt in attempts if attempt.has_other_terms or attempt.silent_parts <= most]
     best = max(whole, key=lambda attempt: attempt.learned.log_posterior)
-    if best.learned.functions[0].target is not targets[0]:  # a sketch
+    if not best.learned.functions:  # a sketch
         best = _attempt(model, rows, labels, targets, geometries[attempts.index(best)])
     model._linear_, model._local_scale_, model._local_kind_ = best.linear, best.local_scale, best.local_kind
     _finish(model, best.geometry, best.learned, best.inputs, best.labels, best.settings)
@@ -161,7 +161,11 @@ def update_model(model: LatentModel, labels: Labels, targets: Sequence[Target]) 
 
 
 def transduce(
-    model: LatentModel, geometry: FittedGeometry, rows: RowLike, point: Callable[[Sequence[View]], Array]
+    model: LatentModel,
+    geometry: FittedGeometry,
+    rows: RowLike,
+    point: Callable[[Sequence[View]], Array],
+    offset: Array | None = None,
 ) -> Array | None:
     """Predictions of the fitted rows, from their places if these are still at hand.
 
@@ -171,6 +175,8 @@ def transduce(
         return None
     process, locator = model._process_, _Locator(model)
     model._fitted_rows_ = FittedRows.of(rows, geometry)
+    if offset is not None:
+        return model._answer(rows, point, offset=offset)
     with stage(f"transduction for {rows.shape[0]:,} points"):
         blocks = geometry.fitted_places()
         if blocks is None:
@@ -216,9 +222,6 @@ def _finish(
         seed = int(check_random_state(model.random_state).randint(2**31)) if chains is not None else 0
         with stage("posterior"):
             model._process_, runs = make_process(learned, integrated, chains, seed)
-    model.__dict__.pop("coregionalization_", None)
-    if learned.correlation is not None:
-        model.coregionalization_ = learned.correlation
     manifold = next((part for part in learned.terms.parts if isinstance(part, Manifold)), None)
     if manifold is not None:
         model.kernel_ = manifold.kernel

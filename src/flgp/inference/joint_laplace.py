@@ -44,7 +44,7 @@ class LatentData:
 
     features: Array  # (m, M) Φ, the intercept's column of ones included
     obs: Observations
-    offset: float  # c, the prior mean of f
+    offset: float | Array  # c, the prior mean of f
     places: IntArray  # (m,) distinct point of each label
     near: Neighborhoods  # of the s distinct points
     fronts: list[Front]  # how their precision is factorised

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Protocol
@@ -23,6 +23,7 @@ class Inputs:
     X: Array | None  # (b, p) all columns; None where only the places are known
     places: Places
     coordinates: Array | None = None  # (b, q) where a local term measures distances
+    offset: Array | None = None  # (b, k) added to each of k latent functions
 
     def __len__(self) -> int:
         return len(self.places.closeness)
@@ -96,15 +97,25 @@ class View:
     terms: tuple[TermView, ...]
     size: int  # b
     coordinates: Array | None = None  # (b, q) where a local term measures distances
+    offset: Array | None = None  # (b, k) added to each of k latent functions, or (b,) to this one
 
     def __len__(self) -> int:
         return self.size
+
+    def of_function(self, which: int) -> View:
+        """With the offset of one function."""
+        return self if self.offset is None else replace(self, offset=self.offset[:, which])
+
+    def shift(self) -> Array:
+        """The offset (b,), 0 where there is none."""
+        return np.zeros(self.size) if self.offset is None else self.offset
 
     def take(self, part: slice | IntArray) -> View:
         """The same for some of the points."""
         points = None if self.coordinates is None else self.coordinates[part]
         size = len(range(*part.indices(self.size))) if isinstance(part, slice) else len(part)
-        return View(tuple(term.take(part) for term in self.terms), size, points)
+        offset = None if self.offset is None else self.offset[part]
+        return View(tuple(term.take(part) for term in self.terms), size, points, offset)
 
 
 class Term(Protocol):
@@ -187,7 +198,7 @@ class Terms:
 
     def view(self, at: Inputs) -> View:
         """Every term at any rows."""
-        return View(tuple(part.view(at) for part in self.parts), len(at), at.coordinates)
+        return View(tuple(part.view(at) for part in self.parts), len(at), at.coordinates, at.offset)
 
     def variances(self, values: Mapping[str, float]) -> Array:
         """Prior variances d of all features."""
