@@ -17,6 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._typing import Array, BoolArray, RowLike
+from ..geometry.base import FittedGeometry
 from ..likelihoods import AnyLikelihood, Bernoulli, Categorical, NoisyBernoulli, Observations
 from ..process.draws_field import DrawsField
 from ..process.evidence import KnownValues, Target
@@ -175,15 +176,18 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             if self._searches_noise():
                 self._choose_noise(labels)
             self._shift_ = self._class_shift(shares, rows, labels, own)
-            # Coupled classes are compared by their probabilities, which are therefore known.
-            known = self._process_.coupled is not None and rows.shape[0] * len(self.classes_) <= _KEPT_NUMBERS
-            point = self._probabilities if known else self._most_probable
-            found = transduce(self, geometry, rows, point, own)
-            if found is not None and known:
-                self.transduction_proba_, found = found, self.classes_[found.argmax(axis=1)]
-            if found is not None:
-                self.transduction_ = found
+            self._transduce(geometry, rows, own)
         return self
+
+    def _transduce(self, geometry: FittedGeometry, rows: RowLike, offset: Array | None) -> None:
+        """The fitted rows; coupled classes are compared by probabilities, so these are known as well."""
+        known = self._process_.coupled is not None and rows.shape[0] * len(self.classes_) <= _KEPT_NUMBERS
+        point = self._probabilities if known else self._most_probable
+        found = transduce(self, geometry, rows, point, offset)
+        if found is not None and known:
+            self.transduction_proba_, found = found, self.classes_[found.argmax(axis=1)]
+        if found is not None:
+            self.transduction_ = found
 
     def update(
         self,
@@ -523,8 +527,7 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             return self.classes_[self._probabilities(views).argmax(axis=1)]
         # The link is symmetric: p > 1/2 where the latent mean is positive, and no variance is needed unless
         # the parts of a mixture disagree.
-        own = [view.of_function(0) for view in views]
-        signs = np.stack([part.field.means(own[part.layer]) > 0 for part in parts])
+        signs = np.stack([part.field.means(views[part.layer].of_function(0)) > 0 for part in parts])
         positive, unsure = signs[0], np.flatnonzero((signs != signs[0]).any(axis=0))
         if len(unsure):
             p = self._probabilities([view.take(unsure) for view in views])

@@ -48,7 +48,7 @@ def plot_runs(runs: Sequence[Run]) -> Any:
         left.set(title=f"{case}, {lines[0].threads} thread(s)", xlabel="n", ylabel="seconds")
         right.set(title="left and low is better", xlabel="seconds", ylabel="error", xscale="log")
         left.legend(fontsize="small")
-        right.margins(x=0.25, y=0.15)
+        right.margins(x=0.45, y=0.15)  # room for the names
     return figure
 
 
