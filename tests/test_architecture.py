@@ -18,7 +18,7 @@ SOURCE = Path(flgp.__file__).parent
 # A package imports only from those before it in this list, lazily or not.
 ORDER = [
     "_typing",
-    "_threads _progress _linalg _stored _files",
+    "_threads _progress _linalg _stored _files _arviz",
     "rows",
     "geometry",
     "kernels priors likelihoods",

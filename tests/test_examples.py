@@ -42,6 +42,13 @@ def test_the_sphere_is_better_than_latitude_and_longitude(shown):
     assert held > 90
 
 
+def test_one_field_of_winds_is_better_than_two_maps(shown):
+    _, said = shown("plot_15_winds.py")
+    field, maps = map(float, re.findall(r"([\d.]+) m/s", said))
+    assert field < 0.7 * maps
+    assert int(re.search(r"hold (\d+) %", said)[1]) >= 92
+
+
 @pytest.mark.slow
 def test_surface_and_space_are_better_than_either(shown):
     pytest.importorskip("nilearn")

@@ -150,7 +150,7 @@ def fit(
             )
             work.notes += table.notes
         estimator = make_estimator(table)
-        estimator.set_params(random_state=seed, n_jobs=jobs, **parameters(option, estimator))
+        estimator.set_params(**{"random_state": seed, "n_jobs": jobs} | parameters(option, estimator))
         model = TableModel.fit(estimator, table.frame, table.schema)
         work.notes += _reduced(model.estimator)
         with work.stage("writing the model"):

@@ -517,13 +517,19 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         return self._answer(X, self._most_probable, offset=own) if known is None else known
 
     def _most_probable(self, views: Sequence[View]) -> Array:
-        function = self._process_.functions[0]
-        gaussian = len(function.components) == 1 and not isinstance(function.components[0].field, DrawsField)
-        if len(self.classes_) <= 2 and gaussian and self._shift_ is None:
-            # The link is symmetric: p > 1/2 where the latent mean is positive, and no variance is needed.
-            positive = function.latent_mean([view.of_function(0) for view in views]) > 0
-            return self.classes_[positive.astype(int) * (len(self.classes_) - 1)]
-        return self.classes_[self._probabilities(views).argmax(axis=1)]
+        parts = self._process_.functions[0].components
+        gaussian = not any(isinstance(part.field, DrawsField) for part in parts)
+        if len(self.classes_) > 2 or not gaussian or self._shift_ is not None:
+            return self.classes_[self._probabilities(views).argmax(axis=1)]
+        # The link is symmetric: p > 1/2 where the latent mean is positive, and no variance is needed unless
+        # the parts of a mixture disagree.
+        own = [view.of_function(0) for view in views]
+        signs = np.stack([part.field.means(own[part.layer]) > 0 for part in parts])
+        positive, unsure = signs[0], np.flatnonzero((signs != signs[0]).any(axis=0))
+        if len(unsure):
+            p = self._probabilities([view.take(unsure) for view in views])
+            positive[unsure] = p.argmax(axis=1) == 1
+        return self.classes_[positive.astype(int) * (len(self.classes_) - 1)]
 
     def sample_y(
         self,

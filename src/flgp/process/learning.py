@@ -160,12 +160,12 @@ def _learn_shared(
 def _learn_classes(
     basis: Eigenbasis, terms: Terms, features: Array, target: Target, settings: Settings, rough: bool
 ) -> LearnedModel:
-    """Classes that exclude each other; `rough`: as zeros and ones, which is enough to compare bases."""
+    """Classes that exclude each other; as zeros and ones, if that is enough to compare bases or graphs."""
     with blas_for(max(features.shape)):
-        if rough:
-            return LearnedModel(
-                terms, basis, [], pooled=pooled_optimum(target, features, terms, settings.fixed, rough)
-            )
+        if rough or settings.sketch:
+            some, rows = representative(target)
+            pooled = pooled_optimum(some, features[rows], terms, settings.fixed, rough)
+            return LearnedModel(terms, basis, [], pooled=pooled)
         whole = evidence_of(target, features, terms, settings)
         known = target.known
         if known is not None or not whole.space.free:
@@ -176,10 +176,9 @@ def _learn_classes(
         part, rows = representative(target)
         pooled = pooled_optimum(part, features[rows], terms, settings.fixed)
         learner = whole if part is target else evidence_of(part, features[rows], terms, settings)
-        final = learner if settings.sketch else whole
-        best = shared_optimum(final, learner, pooled)
+        best = shared_optimum(whole, learner, pooled)
         fits = least_squares_fits(part, features[rows], terms, pooled) if target.calibrated else {}
-    return LearnedModel(terms, basis, [LearnedFunction(final, best)], least_squares=fits)
+    return LearnedModel(terms, basis, [LearnedFunction(whole, best)], least_squares=fits)
 
 
 def learn_function(
