@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .PHONY: demo test fuzz chaos coverage test-lowest docs linkcheck dist wheel-test audit lint types format clean \
-	lock install-locked
+	lock install-locked summary
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -77,6 +77,10 @@ docs: $(VENV)/.docs
 
 linkcheck: $(VENV)/.docs
 	$(BIN)/sphinx-build -D plot_gallery=0 -b linkcheck docs docs/_build/linkcheck
+
+# results/summary.json from the rows of results/, and the figures of README and pages from it.
+summary: $(VENV)/.installed
+	$(BIN)/python -m flgp.experiments.summary
 
 # Wheel and sdist, built twice and compared byte by byte; then the wheel alone in a new environment.
 dist: $(VENV)/.release

@@ -1,12 +1,13 @@
 """The installed wheel, without the repository's sources, runs every page, the gallery and the commands.
 
-Each page and example runs in a process of its own, in an empty folder. Those that need what is not installed
+Each page and example runs in a process of its own, in a folder of its own. Those that need what is not installed
 here (brain maps) are named and left out; any other error fails.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -61,6 +62,7 @@ def run(named: tuple[str, str]) -> tuple[str, int, str]:
     clean = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "lines.py").write_text(code, encoding="utf-8")
+        shutil.copytree(ROOT / "examples" / "data", Path(folder) / "data")  # examples look beside themselves
         done = subprocess.run(
             [sys.executable, "-c", RUN, "lines.py"],
             cwd=folder,
@@ -75,9 +77,7 @@ def main() -> int:
     work = [("the command line", COMMANDS)]
     work += [(name_of(page), code) for page in PAGES if (code := code_of(page))]
     for path in sorted((ROOT / "examples").glob("*.py")):
-        # Examples look for their data beside themselves.
-        code = path.read_text(encoding="utf-8").replace("__file__", repr(str(path)))
-        work.append((f"examples/{path.name}", code))
+        work.append((f"examples/{path.name}", path.read_text(encoding="utf-8")))
     failed = 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for name, code, said in pool.map(run, work):

@@ -42,6 +42,14 @@ def _regressor(likelihood="gaussian", **given):
         "probit": (np.sin(angle) > 0).astype(float),
         "binomial": (np.sin(angle) > 0).astype(float),
         "student_t": np.sin(angle),
+        "beta": 0.5 + 0.4 * np.sin(angle),
+        "ordinal": np.round(1 + np.sin(angle)),
+        "tweedie": np.maximum(np.sin(angle), 0.0),
+        "zero_inflated_poisson": np.round(2 + 2 * np.sin(angle)),
+        "zero_inflated_negative_binomial": np.round(3 + 3 * np.sin(angle)),
+        "hurdle_poisson": np.round(2 + 2 * np.sin(angle)),
+        "hurdle_negative_binomial": np.round(3 + 3 * np.sin(angle)),
+        "asymmetric_laplace": np.sin(angle),
     }[likelihood if isinstance(likelihood, str) else "gaussian"]
     y[::8] = target[::8]
     return FLGPRegressor(likelihood=likelihood, n_anchors=40, n_eigenpairs=20, random_state=0, **given).fit(
@@ -94,6 +102,14 @@ MODELS = {
             "bernoulli",
             "probit",
             "binomial",
+            "beta",
+            "ordinal",
+            "tweedie",
+            "zero_inflated_poisson",
+            "zero_inflated_negative_binomial",
+            "hurdle_poisson",
+            "hurdle_negative_binomial",
+            "asymmetric_laplace",
         )
     },
     "two classes": lambda: _classifier(["no", "yes"]),

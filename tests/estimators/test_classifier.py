@@ -175,3 +175,21 @@ def test_labels_keep_their_type_and_are_of_one_type():
             with pytest.raises(ValueError, match="y mixes") as caught:
                 model.fit(X, y)
             assert named in str(caught.value)
+
+
+def test_two_classes_by_the_mean_are_those_by_probability():
+    """Variances are computed only where the parts of a mixture disagree; the class is the same."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((1500, 2))
+    truth = ((X[:, 0] ** 2 + X[:, 1] > 0.6) ^ (rng.random(1500) < 0.1)).astype(int)
+    y = np.where(np.arange(1500) < 60, truth, -1)
+    model = FLGPClassifier(n_anchors=200, random_state=0).fit(X, y)
+    components = model._process_.functions[0].components
+    assert len(components) > 1
+    new = 1.5 * rng.standard_normal((800, 2))
+    views = model._process_.at(model._inputs(new))
+    signs = {tuple(row) for row in np.stack([part.field.means(views[0]) > 0 for part in components], axis=1)}
+    assert len(signs) > 2  # they do disagree somewhere
+    p = model.predict_proba(new)
+    clear = np.abs(p[:, 1] - 0.5) > 1e-12
+    np.testing.assert_array_equal(model.predict(new)[clear], model.classes_[p.argmax(axis=1)][clear])

@@ -142,24 +142,9 @@ def _rows(rng, X, anywhere):
     return rows
 
 
-def is_open(model, y):
-    """Problems that are known to fail, and why; docs/trust.md counts them."""
-    likelihood = getattr(model, "likelihood", None)
-    if likelihood is None:
-        return False
-    largest = np.nanmax(np.abs(y))
-    # Expectation propagation does not settle for a rate known to one part in a million, or for one value.
-    if model.inference == "ep" and (largest > 1e9 or np.nanmax(y) - np.nanmin(y) <= 1e-9 * largest):
-        return likelihood != "gaussian"
-    # Right, but each of up to 300 points of the lattice takes Laplace's method a tenth of a second.
-    return likelihood == "student_t" and model.hyperparameters == "integrate"
-
-
 def ask(seed):
     """One problem from beginning to end."""
     model, X, y, arguments, rows = problem(seed)
-    if is_open(model, y):
-        return False
     before = [None if values is None else values.copy() for values in (X, y, *arguments.values())]
     started = time.process_time()
     with expected() as refused:

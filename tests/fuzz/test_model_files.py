@@ -194,7 +194,9 @@ def _change(holder, key, rng, spots):
     value, kind = holder[key], rng.integers(0, 7)
     if kind >= 4 and isinstance(value, int | float) and not isinstance(value, bool):
         factor = FACTORS[int(rng.integers(len(FACTORS)))]
-        holder[key] = value + 1 if rng.random() < 0.3 else type(value)(value * factor)
+        scaled = value * factor
+        kind = type(value) if np.isfinite(scaled) else float  # no integer is infinite
+        holder[key] = value + 1 if rng.random() < 0.3 else kind(scaled)
     elif kind == 0:
         holder[key] = copy.deepcopy(STRANGE[int(rng.integers(len(STRANGE)))])
     elif kind == 1:

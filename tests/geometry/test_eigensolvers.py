@@ -121,9 +121,10 @@ def test_start_vectors_that_are_zero_here_are_left_out():
 
 def test_dense_when_most_is_wanted():
     assert is_dense(1000, 10)
-    assert is_dense(5000, 1500)
+    assert is_dense(5000, 2000)
     assert is_dense(50_000, 30_000)
-    assert not is_dense(5000, 1000)
+    assert not is_dense(5000, 1500)
+    assert not is_dense(1500, 100)
     assert not is_dense(50_000, 15_000)
     assert not is_dense(50_000, 5000)
 

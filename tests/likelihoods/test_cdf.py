@@ -2,13 +2,21 @@ import numpy as np
 import pytest
 
 from flgp.likelihoods import (
+    AsymmetricLaplace,
     Bernoulli,
+    Beta,
     Exponential,
     Gamma,
     Gaussian,
+    HurdleNegativeBinomial,
+    HurdlePoisson,
     NegativeBinomial,
+    Ordinal,
     Poisson,
     StudentT,
+    Tweedie,
+    ZeroInflatedNegativeBinomial,
+    ZeroInflatedPoisson,
 )
 from flgp.process.quantile import predictive_quantile
 
@@ -21,6 +29,14 @@ ALL = [
     Gamma(shape=2.0),
     Exponential(),
     StudentT(scale=0.3),
+    Beta(precision=4.0),
+    Ordinal(levels=(0, 1, 2, 5), gaps=(0.7, 1.2)),
+    Tweedie(dispersion=1.3),
+    ZeroInflatedPoisson(zero_odds=0.5),
+    ZeroInflatedNegativeBinomial(zero_odds=0.3, dispersion=0.5),
+    HurdlePoisson(zero_odds=0.5),
+    HurdleNegativeBinomial(zero_odds=0.3, dispersion=1.5),
+    AsymmetricLaplace(scale=0.3, quantile=0.2),
 ]
 
 

@@ -6,10 +6,27 @@ import numpy as np
 import pytest
 from likelihood_cases import COUNTS, LIKELIHOODS, label
 from scipy import stats
+from scipy.special import expit, ive
 
-from flgp.likelihoods import Binomial, Gamma, NegativeBinomial, Observations, Poisson, StudentT
+from flgp.likelihoods import (
+    Beta,
+    Binomial,
+    Gamma,
+    HurdleNegativeBinomial,
+    HurdlePoisson,
+    NegativeBinomial,
+    Observations,
+    Ordinal,
+    Poisson,
+    StudentT,
+    Tweedie,
+    ZeroInflatedNegativeBinomial,
+    ZeroInflatedPoisson,
+)
 
 EVERY = pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=label)
+# Numbers so close to 1 as the beta density needs do not exist: it is compared with SciPy's instead.
+IN_A_GRID = pytest.mark.parametrize("likelihood", [k for k in LIKELIHOODS if k.name != "beta"], ids=label)
 
 
 def support(likelihood):
@@ -18,7 +35,17 @@ def support(likelihood):
         return np.array([0.0, 1.0]), np.ones(2)
     if likelihood.name in COUNTS:
         return np.arange(2000.0), np.ones(2000)
+    if likelihood.name == "ordinal":
+        return np.array(likelihood.levels), np.ones(len(likelihood.levels))
     node, weight = np.polynomial.legendre.leggauss(500)
+    if likelihood.name == "tweedie":
+        root = 0.5 * 8.0 * (node + 1.0)
+        return np.append(0.0, root**2), np.append(1.0, 8.0 * weight * root)
+    if likelihood.name == "asymmetric_laplace":
+        # Two pieces: the density has a kink at f, which is not known here but is one of three values.
+        edges = np.array([-60.0, -1.3, 0.0, 0.9, 60.0])
+        half = 0.5 * np.diff(edges)[:, None]
+        return (edges[:-1, None] + half * (node + 1.0)).ravel(), (half * weight).ravel()
     if likelihood.name in ("gamma", "exponential"):
         log_y = 40.0 * node - 30.0
         return np.exp(log_y), 40.0 * weight * np.exp(log_y)
@@ -26,7 +53,7 @@ def support(likelihood):
     return np.tan(angle), 0.5 * np.pi * weight / np.cos(angle) ** 2
 
 
-@EVERY
+@IN_A_GRID
 @pytest.mark.parametrize("f", [-1.3, 0.0, 0.9])
 def test_total_mean_and_variance(likelihood, f):
     y, width = support(likelihood)
@@ -37,6 +64,10 @@ def test_total_mean_and_variance(likelihood, f):
         assert np.all(np.isinf(likelihood.conditional_variance(at)))
         return
     mean = density @ y
+    if likelihood.name == "asymmetric_laplace":  # f is a quantile
+        np.testing.assert_allclose(density[y < f].sum(), likelihood.quantile, rtol=1e-8)
+        np.testing.assert_allclose(likelihood.conditional_variance(at), density @ (y - mean) ** 2, rtol=1e-7)
+        return
     np.testing.assert_allclose(likelihood.conditional_mean(at), mean, rtol=1e-8, atol=1e-9)
     # The variance of Student's t converges slowly in this rule.
     tolerance = 2e-2 if likelihood.name == "student_t" else 1e-7
@@ -52,7 +83,10 @@ def test_draws_have_these_moments(likelihood, rng):
     assert y.shape == f.shape
     likelihood.validate(Observations.of(y))
     error = np.sqrt(likelihood.conditional_variance(f[:1])[0] / len(f))
-    assert abs(y.mean() - likelihood.conditional_mean(f[:1])[0]) < 4 * error
+    if likelihood.name == "asymmetric_laplace":
+        assert abs(np.mean(y < f) - likelihood.quantile) < 0.01
+    else:
+        assert abs(y.mean() - likelihood.conditional_mean(f[:1])[0]) < 4 * error
     if likelihood.name != "student_t":
         np.testing.assert_allclose(y.var(), likelihood.conditional_variance(f[:1])[0], rtol=0.06)
 
@@ -77,6 +111,57 @@ def test_against_scipy(rng):
     y, scale = rng.normal(size=20), rng.uniform(0.5, 2, 20)
     got = StudentT(scale=0.5, degrees_of_freedom=3.0).log_density(Observations.of(y, noise_scale=scale), f)
     np.testing.assert_allclose(got, stats.t.logpdf(y, 3.0, loc=f, scale=0.5 * np.sqrt(scale)), rtol=1e-10)
+
+
+def test_new_ones_against_scipy(rng):
+    f, exposure = rng.normal(size=20), rng.uniform(0.5, 4, 20)
+    rate = exposure * np.exp(f)
+    y, mean = rng.uniform(0.01, 0.99, 20), expit(f)
+    beta = Beta(precision=3.0)
+    want = stats.beta(3.0 * mean, 3.0 * (1 - mean))
+    np.testing.assert_allclose(beta.log_density(Observations.of(y), f), want.logpdf(y), rtol=1e-10)
+    np.testing.assert_allclose(beta.conditional_variance(f), want.var(), rtol=1e-12)
+    counts = rng.poisson(2 * rate).astype(float)
+    obs = Observations.of(counts, exposure=exposure)
+    for inflated, hurdle, plain in (
+        (ZeroInflatedPoisson(zero_odds=0.25), HurdlePoisson(zero_odds=0.25), stats.poisson(rate)),
+        (
+            ZeroInflatedNegativeBinomial(zero_odds=0.25, dispersion=0.3),
+            HurdleNegativeBinomial(zero_odds=0.25, dispersion=0.3),
+            stats.nbinom(1 / 0.3, 1 / (1 + 0.3 * rate)),
+        ),
+    ):
+        np.testing.assert_allclose(inflated.zero_share, 0.2)
+        want = np.log(0.2 * (counts == 0) + 0.8 * plain.pmf(counts))
+        np.testing.assert_allclose(inflated.log_density(obs, f), want, rtol=1e-9)
+        want = np.log(np.where(counts == 0, 0.2, 0.8 * plain.pmf(counts) / plain.sf(0)))
+        np.testing.assert_allclose(hurdle.log_density(obs, f), want, rtol=1e-9)
+
+
+def test_tweedie_is_a_poisson_number_of_gamma_amounts():
+    """For p = 3/2 the amounts are exponential and their sum has a Bessel function for density."""
+    y, f, phi = np.array([1e-6, 0.3, 2.0, 40.0, 3000.0]), np.array([0.0, -1.0, 0.5, 3.0, 8.0]), 0.8
+    rate, scale = 2 * np.exp(0.5 * f) / phi, 0.5 * phi * np.exp(0.5 * f)
+    root = 2 * np.sqrt(rate * y / scale)
+    want = np.log(ive(1, root)) + root - rate - y / scale + 0.5 * np.log(rate / (scale * y))
+    got = Tweedie(dispersion=phi).log_density(Observations.of(y), f)
+    np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9)
+    many = Tweedie(dispersion=1e-7).log_density(Observations.of([1.0]), np.zeros(1))  # nearly Gaussian
+    np.testing.assert_allclose(many, -0.5 * np.log(2 * np.pi * 1e-7), atol=1e-4)
+
+
+def test_ordinal_probabilities_and_levels():
+    likelihood = Ordinal(levels=(1, 2, 7), gaps=(1.5,))
+    f = np.array([-1.0, 0.3])
+    cuts = likelihood.cut_points
+    np.testing.assert_allclose(np.diff(cuts), 1.5)
+    below = expit(cuts - f[:, None])
+    want = np.diff(np.column_stack([np.zeros(2), below, np.ones(2)]), axis=1)
+    np.testing.assert_allclose(likelihood.conditional_probabilities(f), want, atol=1e-8)
+    for k, level in enumerate((1.0, 2.0, 7.0)):
+        got = likelihood.log_density(Observations.of([level, level]), f)
+        np.testing.assert_allclose(got, np.log(want[:, k]), rtol=1e-10)
+    assert Ordinal().for_labels(Observations.of([3, 1, 1, 9])).levels == (1.0, 3.0, 9.0)
 
 
 def test_large_counts_keep_their_digits():

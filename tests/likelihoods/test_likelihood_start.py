@@ -8,15 +8,23 @@ from likelihood_cases import LIKELIHOODS, label, observations
 from scipy.optimize import minimize_scalar
 
 from flgp.likelihoods import (
+    AsymmetricLaplace,
     Bernoulli,
+    Beta,
     Binomial,
     Exponential,
     Gamma,
     Gaussian,
+    HurdleNegativeBinomial,
+    HurdlePoisson,
     NegativeBinomial,
     Observations,
+    Ordinal,
     Poisson,
     StudentT,
+    Tweedie,
+    ZeroInflatedNegativeBinomial,
+    ZeroInflatedPoisson,
 )
 
 EVERY = pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=label)
@@ -75,6 +83,15 @@ def test_initial_mean_maximises_the_likelihood(likelihood):
         (NegativeBinomial(), 4.0),
         (Gamma(), 2.0),
         (Exponential(), 1e-8),
+        (Beta(), 0.3),
+        (Ordinal(levels=(0, 1, 2)), 1.0),
+        (Tweedie(), 0.0),
+        (Tweedie(), 3.0),
+        (ZeroInflatedPoisson(), 0.0),
+        (ZeroInflatedNegativeBinomial(), 4.0),
+        (HurdlePoisson(), 0.0),
+        (HurdleNegativeBinomial(), 4.0),
+        (AsymmetricLaplace(), 7.0),
     ],
     ids=str,
 )
@@ -92,7 +109,7 @@ def test_constant_labels_have_finite_starts(likelihood, y, n_rows):
 
 def test_starts_follow_the_units_of_y(rng):
     y = rng.normal(3.0, 2.0, 200)
-    for likelihood, power in ((Gaussian(), 2), (StudentT(), 1)):
+    for likelihood, power in ((Gaussian(), 2), (StudentT(), 1), (AsymmetricLaplace(quantile=0.9), 1)):
         small, large = Observations.of(y), Observations.of(1e4 * y)
         np.testing.assert_allclose(likelihood.initial_mean(large), 1e4 * likelihood.initial_mean(small))
         (name,) = likelihood.parameter_names

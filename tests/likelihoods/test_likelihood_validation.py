@@ -7,16 +7,22 @@ import pytest
 from likelihood_cases import LIKELIHOODS, label, observations
 
 from flgp.likelihoods import (
+    AsymmetricLaplace,
     Bernoulli,
+    Beta,
     Binomial,
     Categorical,
     Exponential,
     Gamma,
     Gaussian,
+    HurdleNegativeBinomial,
     NegativeBinomial,
     Observations,
+    Ordinal,
     Poisson,
     StudentT,
+    Tweedie,
+    ZeroInflatedPoisson,
     get_likelihood,
 )
 from flgp.likelihoods._base import rows_in_words
@@ -46,6 +52,12 @@ def test_good_labels_pass(likelihood):
         (Gaussian(), [0, 1, 2], {"weight": [0, 1, np.nan]}, "sample_weight must be positive.*rows 0, 2"),
         (Gaussian(), [0, 1, 2], {"exposure": [2, 1, 1]}, "gaussian likelihood does not use exposure"),
         (Poisson(), [0, 1, 2], {"trials": [2, 1, 1]}, "poisson likelihood does not use trials"),
+        (Beta(), [0.5, 1.0, 0.0], {}, "between 0 and 1, ends excluded.*rows 1, 2.*binomial"),
+        (Ordinal(levels=(0, 1, 2)), [0, 3, 1], {}, "one of the levels 0, 1, 2.*row 1.*levels="),
+        (Tweedie(), [0, 1.5, -1], {}, "at least 0.*row 2"),
+        (ZeroInflatedPoisson(), [0, 1.5, 2], {}, "whole numbers.*row 1.*tweedie"),
+        (HurdleNegativeBinomial(), [0, 1, -2], {}, "whole numbers.*row 2"),
+        (AsymmetricLaplace(), [0, np.nan, 1], {}, "finite.*row 1"),
         (Categorical(3), [0, 3, 1.5], {}, "from 0 to 2.*rows 1, 2"),
         (Categorical(3), [0, 1, 2], {"weight": [1, 1, -1]}, "sample_weight.*row 2"),
     ],
@@ -76,6 +88,12 @@ def test_bad_parameters(value):
         lambda: Gamma(shape=value),
         lambda: StudentT(scale=value),
         lambda: StudentT(degrees_of_freedom=value),
+        lambda: Beta(precision=value),
+        lambda: Tweedie(dispersion=value),
+        lambda: ZeroInflatedPoisson(zero_odds=value),
+        lambda: HurdleNegativeBinomial(dispersion=value),
+        lambda: AsymmetricLaplace(scale=value),
+        lambda: Ordinal(levels=(0, 1, 2), gaps=(value,)),
     ):
         with pytest.raises(ValueError, match="must be positive"):
             make()
@@ -84,6 +102,20 @@ def test_bad_parameters(value):
 def test_other_mistakes():
     with pytest.raises(ValueError, match="'logit' or 'probit'"):
         Bernoulli(link="cauchit")
+    for make, message in (
+        (lambda: Tweedie(power=2.0), "between 1 and 2.*'gamma'"),
+        (lambda: AsymmetricLaplace(quantile=1.0), "between 0 and 1"),
+        (lambda: Ordinal(levels=(2, 1)), "ascending whole numbers"),
+        (lambda: Ordinal(gaps=(1.0,)), "two fewer"),
+        (lambda: Ordinal().for_labels(Observations.of([1.0, 1.0])), "the same.*levels="),
+        (lambda: Ordinal().for_labels(Observations.of([1.0, 2.5])), "whole numbers.*row 1"),
+        (lambda: Ordinal().for_labels(Observations.of(np.arange(90.0))), "at most 30.*'gaussian'"),
+        (lambda: Ordinal(levels=(0, 1, 2)).cut_points, "needs values for levels and gaps"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            make()
+    with pytest.raises(AttributeError, match="gap_9"):
+        getattr(Ordinal(levels=(0, 1, 2)), "gap_9")  # noqa: B009
     with pytest.raises(ValueError, match="n_classes"):
         Categorical(1)
     with pytest.raises(ValueError, match="needs a value for noise_variance"):
@@ -103,6 +135,14 @@ def test_likelihood_by_name():
         "gamma",
         "exponential",
         "student_t",
+        "beta",
+        "ordinal",
+        "tweedie",
+        "zero_inflated_poisson",
+        "zero_inflated_negative_binomial",
+        "hurdle_poisson",
+        "hurdle_negative_binomial",
+        "asymmetric_laplace",
     ]
     for name in names:
         likelihood = get_likelihood(name)

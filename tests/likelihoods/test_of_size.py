@@ -10,12 +10,25 @@ from flgp.likelihoods import (
     Exponential,
     Gamma,
     Gaussian,
+    HurdleNegativeBinomial,
+    HurdlePoisson,
     NegativeBinomial,
     Observations,
     Poisson,
+    ZeroInflatedNegativeBinomial,
+    ZeroInflatedPoisson,
 )
 
-EXPOSED = [Poisson(), NegativeBinomial(dispersion=0.4), Gamma(shape=2.5), Exponential()]
+EXPOSED = [
+    Poisson(),
+    NegativeBinomial(dispersion=0.4),
+    Gamma(shape=2.5),
+    Exponential(),
+    ZeroInflatedPoisson(zero_odds=0.5),
+    ZeroInflatedNegativeBinomial(zero_odds=0.3, dispersion=0.5),
+    HurdlePoisson(zero_odds=0.5),
+    HurdleNegativeBinomial(zero_odds=0.3, dispersion=0.5),
+]
 SIZES = np.array([0.3, 1.0, 7.0])
 F = np.array([-0.4, 0.2, 0.9])
 

@@ -73,7 +73,7 @@ def test_map_rows_puts_tuples_together(rng):
 def test_map_rows_hands_each_block_its_part_of_what_is_beside(rng):
     X, beside = rng.standard_normal((1000, 2)), np.arange(1000.0)
     with threads(2):
-        found = map_rows(X, lambda b, own: b[:, 0] * own, block_rows=64, beside=beside)
+        found = map_rows(X, lambda b, own: b[:, 0] * own, block_rows=64, beside=[beside])
     np.testing.assert_array_equal(found, X[:, 0] * beside)
 
 

@@ -15,6 +15,8 @@ CASES = {
     "circles": "Six circles, 3,000 and 900,000 points, against all peers.",
     "scaling": "Time against the number of points, 10^5 to 10^7.",
     "mnist": "MNIST, 70,000 digits; needs FLGP_MNIST_DIR or the network.",
+    "baselines": "FLGP-X, GLGP and sparse GLGP of this package, 3,000 and 9,000 points.",
+    "volume": "A map of 70,746 voxels, a fifth of them labelled, against GPBoost's Vecchia.",
     "spiral": "A function on a spiral.",
 }
 
@@ -47,7 +49,11 @@ def _against_peers(case: str) -> Callable[..., None]:
         from ..experiments.bench import CASES, Run, run_case, table, write_csv
 
         def tell(run: Run) -> None:
-            took = f"{run.seconds:.3f} s, error {run.error:.4f}" if run.status == "ok" else run.status
+            took = (
+                f"{run.seconds:.3f} s, CPU {run.cpu:.3f} s, error {run.error:.4f}"
+                if run.status == "ok"
+                else run.status
+            )
             typer.echo(f"{run.case} n={run.n:,} run {run.repeat + 1} {run.method}: {took}", err=True)
 
         runs = run_case(

@@ -93,7 +93,7 @@ def evaluate(
             )
             work.notes += table.notes
         estimator = make_estimator(table)
-        estimator.set_params(random_state=seed, n_jobs=jobs, **parameters(option, estimator))
+        estimator.set_params(**{"random_state": seed, "n_jobs": jobs} | parameters(option, estimator))
         model = TableModel.fit(estimator, table.frame, table.schema)
         found = cross_validated(work, model, table, cv)
         if output is not None:

@@ -34,6 +34,14 @@ LIKELIHOODS = (
     "exponential",
     "bernoulli",
     "probit",
+    "beta",
+    "ordinal",
+    "tweedie",
+    "zero_inflated_poisson",
+    "zero_inflated_negative_binomial",
+    "hurdle_poisson",
+    "hurdle_negative_binomial",
+    "asymmetric_laplace",
 )
 # Without --cv, this many folds if the number of labels is in this range: judged in little time.
 _FOLDS, _FEWEST_LABELS, _MOST_LABELS = 5, 20, 2_000
@@ -142,7 +150,7 @@ def fit(
             )
             work.notes += table.notes
         estimator = make_estimator(table)
-        estimator.set_params(random_state=seed, n_jobs=jobs, **parameters(option, estimator))
+        estimator.set_params(**{"random_state": seed, "n_jobs": jobs} | parameters(option, estimator))
         model = TableModel.fit(estimator, table.frame, table.schema)
         work.notes += _reduced(model.estimator)
         with work.stage("writing the model"):

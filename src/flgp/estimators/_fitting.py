@@ -63,13 +63,12 @@ def fit_model(model: LatentModel, rows: RowLike, labels: Labels, targets: Sequen
     _check_all_given(model, targets)
     model._dimension_ = _dimension(model, rows)
     geometries = model._geometries(rows)
-    several = len(geometries) > 1
-    attempts = [_attempt(model, rows, labels, targets, geometry, several) for geometry in geometries]
+    attempts = [_attempt(model, rows, labels, targets, each, len(geometries) > 1) for each in geometries]
     # Where there is nothing but the manifold, parts of a graph without labels would be left to the prior.
     most = attempts[0].silent_parts
     whole = [attempt for attempt in attempts if attempt.has_other_terms or attempt.silent_parts <= most]
     best = max(whole, key=lambda attempt: attempt.learned.log_posterior)
-    if best.learned.functions[0].target is not targets[0]:  # a sketch
+    if not best.learned.functions:  # a sketch
         best = _attempt(model, rows, labels, targets, geometries[attempts.index(best)])
     model._linear_, model._local_scale_, model._local_kind_ = best.linear, best.local_scale, best.local_kind
     _finish(model, best.geometry, best.learned, best.inputs, best.labels, best.settings)
@@ -161,7 +160,11 @@ def update_model(model: LatentModel, labels: Labels, targets: Sequence[Target]) 
 
 
 def transduce(
-    model: LatentModel, geometry: FittedGeometry, rows: RowLike, point: Callable[[Sequence[View]], Array]
+    model: LatentModel,
+    geometry: FittedGeometry,
+    rows: RowLike,
+    point: Callable[[Sequence[View]], Array],
+    offset: Array | None = None,
 ) -> Array | None:
     """Predictions of the fitted rows, from their places if these are still at hand.
 
@@ -171,6 +174,8 @@ def transduce(
         return None
     process, locator = model._process_, _Locator(model)
     model._fitted_rows_ = FittedRows.of(rows, geometry)
+    if offset is not None:
+        return model._answer(rows, point, offset=offset)
     with stage(f"transduction for {rows.shape[0]:,} points"):
         blocks = geometry.fitted_places()
         if blocks is None:
@@ -330,7 +335,7 @@ def _local_kind(
     likelihood = targets[0].likelihood
     classes = isinstance(likelihood, Bernoulli | Categorical)
     if model.residual == "local":
-        return BY_FEATURES if classes and model.inference in ("auto", "ep") else BY_NEIGHBORS
+        return BY_FEATURES if classes and model.inference in ("auto", "ep", "gibbs") else BY_NEIGHBORS
     roles = model._roles_
     if model.residual != "auto" or model.hyperparameters == "fixed" or model._sharing()[1]:
         return None

@@ -30,6 +30,7 @@ from ._fitting import relearned
 from ._model import HeatKernelModel
 from .labels import Labels
 from .noted import warn_if_far
+from .offsets import check_offset, same_use
 from .suggestion import suggest
 from .validation import check_choice, check_count, check_positive
 
@@ -87,7 +88,14 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
         return get_kernel(self.kernel, self.nu)
 
     def _check_local_suits(self, likelihood: Likelihood | Categorical) -> None:
-        """Refuse what Laplace's method with a latent u does not do."""
+        """Refuse what Laplace's method, alone or with a latent u, does not do."""
+        if isinstance(likelihood, Likelihood) and not likelihood.smooth:
+            asked = "inference='laplace'" if self.inference == "laplace" else "residual='local'"
+            if self.inference == "laplace" or self.residual == "local":
+                raise ValueError(
+                    f"The {likelihood.name} likelihood has no curvature, which {asked} needs. Use "
+                    "inference='auto' and residual=None."
+                )
         if self.residual != "local" or isinstance(likelihood, Gaussian | Bernoulli | Categorical):
             return
         if self.inference not in ("auto", "laplace"):
@@ -148,7 +156,7 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
     # -- what may be asked about f -----------------------------------------------------------------------
 
     def latent_mean_and_variance(self, X: Any) -> tuple[Array, Array]:
-        """Posterior mean and variance of the latent function(s) f.
+        """Posterior mean and variance of the latent function(s) f, without an offset.
 
         Parameters
         ----------
@@ -234,7 +242,9 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
         coords = {"row": rows} if f.ndim == 2 else {"row": rows, "output": np.arange(f.shape[1])}
         return inference_data(groups, coords, {"f": list(coords)})
 
-    def suggest(self, X: Any, n: int = 10, *, strategy: str = "auto", random_state: Any = 0) -> IntArray:
+    def suggest(
+        self, X: Any, n: int = 10, *, strategy: str = "auto", random_state: Any = 0, offset: Any = None
+    ) -> IntArray:
         """Which rows to label next; rows that have a label already are left out.
 
         Parameters
@@ -250,6 +260,8 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
             labels lower the variance of f, or of the probabilities, at all points most (V-optimality), each
             given those before it. "auto": "coverage" for classes, "variance" for numbers.
         random_state : int, RandomState or None
+        offset : array-like, optional
+            As in `fit`, for the rows of X.
 
         Returns
         -------
@@ -260,8 +272,29 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
         if not isinstance(X, np.ndarray):
             raise ValueError("suggest needs rows in memory. Take a random sample of the file.")
         labels_of = getattr(self, "_probabilities", None)
-        probability = None if labels_of is None else self._answer(X, labels_of)
-        return suggest(self, X, n, strategy, random_state, probability)
+        own = self._offset_of(offset, X)
+        probability = None if labels_of is None else self._answer(X, labels_of, offset=own)
+        return suggest(self, X, n, strategy, random_state, probability, own)
+
+    def _offset_of(self, offset: Any, X: Any) -> Array | None:
+        """The offset (n, k) of rows to predict, which must be given if the fit had one."""
+        checked = check_offset(offset, X, len(self._process_.functions))
+        return same_use(self._as_latent(checked), self._with_offset_)
+
+    def _as_latent(self, offset: Array | None) -> Array | None:
+        """Offsets in the units of f."""
+        return offset
+
+    def _training_offset(self, offset: Any, X: Any, n_functions: int, X_unlabeled: Any) -> Array | None:
+        """The offset (n, k) of the rows of a fit."""
+        if offset is not None and X_unlabeled is not None:
+            raise ValueError(
+                "offset has no rows for X_unlabeled. Put all rows into X, with y marked as missing, or leave "
+                "one of the two out."
+            )
+        checked = self._as_latent(check_offset(offset, X, n_functions))
+        self._with_offset_ = checked is not None
+        return checked
 
     def _columns(self, values: Sequence[Array], axis: int = 1) -> Array:
         """One function's values as they are; several along a further axis."""

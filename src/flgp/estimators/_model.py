@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -256,23 +256,39 @@ class HeatKernelModel:
         """Rows (b, p) as the terms see them."""
         return _Locator(self).inputs(X)
 
-    def _answer(self, X: Any, function: Callable[..., Any], beside: Array | None = None) -> Any:
-        """`function` of the views of X, and of the matching values of `beside` (n,), block by block."""
+    def _answer(
+        self,
+        X: Any,
+        function: Callable[..., Any],
+        beside: Array | None = None,
+        offset: Array | None = None,
+    ) -> Any:
+        """`function` of the views of X, and of the matching values of `beside` (n,), block by block.
+
+        The views hold the `offset` (n, k), if there is one.
+        """
         locator, process = _Locator(self), self._process_
 
         def of_rows(block: Any, *own: Any) -> Any:
-            return function(process.at(locator.inputs(block)), *own)
+            inputs = locator.inputs(block)
+            if offset is not None:
+                own, inputs = own[1:], replace(inputs, offset=own[0])
+            return function(process.at(inputs), *own)
 
         def of_known(pair: tuple[Array, Places], *own: Any) -> Any:
-            return function(process.at(locator.inputs_at(pair)), *own)
+            inputs = locator.inputs_at(pair)
+            if offset is not None:
+                own, inputs = own[1:], replace(inputs, offset=own[0])
+            return function(process.at(inputs), *own)
 
+        given = [values for values in (offset, beside) if values is not None]
         # Few rows are answered at once: not worth a word.
         much = X.shape[0] >= _MANY_ROWS
         with self._working(), stage(f"answers for {X.shape[0]:,} points") if much else nullcontext():
             fitted = getattr(self, "_fitted_rows_", None)
             if fitted is None or not fitted.are(X):
-                return map_rows(X, of_rows, beside=beside)
-            return map_blocks(row_blocks(X).paired_with(fitted.places), len(X), of_known, beside)
+                return map_rows(X, of_rows, beside=given)
+            return map_blocks(row_blocks(X).paired_with(fitted.places), len(X), of_known, given)
 
     def _remembered(self, X: Any, name: str) -> Array | None:
         """A learned attribute with a prediction for each of the fitted rows, if X are these."""

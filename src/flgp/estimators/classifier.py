@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import numbers
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as replace_fields
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import log_softmax, softmax
+from scipy.special import expit, log_softmax, ndtri, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._typing import Array, BoolArray, RowLike
-from ..likelihoods import AnyLikelihood, Bernoulli, Categorical, Observations
+from ..likelihoods import AnyLikelihood, Bernoulli, Categorical, NoisyBernoulli, Observations
 from ..process.draws_field import DrawsField
 from ..process.evidence import KnownValues, Target
 from ..rows.blocks import take_rows
@@ -28,7 +30,9 @@ from ._fitting import fit_model, transduce, update_model
 from ._latent import LatentModel, labeled_rows
 from .class_labels import plain_labels
 from .class_prior import check_class_prior, log_odds_shift, shifted, soft_shares
+from .class_votes import expanded_votes, is_votes
 from .labels import Labels
+from .offsets import probit_offsets
 from .validation import check_choice, check_row_values, check_weights, refuse_repeats
 
 MULTI_CLASS = ("auto", "one_vs_rest", "coupled")
@@ -38,6 +42,10 @@ MEANS = ("auto", "constant", "zero")
 _FEWEST, _FEWEST_PER_CLASS = 5, 3
 # Fitted rows over which shares of classes are averaged.
 _SHARE_ROWS = 20_000
+# Log odds of an offset that say: certain.
+_LARGEST_LOGIT = 30.0
+# Shares of random labels that label_noise="auto" compares, and with which the geometry is chosen.
+_NOISES, _FIRST_NOISE = (0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.0), 0.2
 # Probabilities of the fitted rows that a model keeps, 80 MB.
 _KEPT_NUMBERS = 10_000_000
 
@@ -63,6 +71,10 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         probability over the fitted rows is that. An array is in the order of `classes_`. "labels": half way
         towards the shares among the labels, which are noisy. None: nothing is assumed. `update` keeps the
         shift.
+    label_noise : float in [0, 1) or "auto", optional
+        Share of the labels that are drawn at random, from all classes: a label that its neighbours contradict
+        then stops pulling. "auto": the share with the largest evidence (`label_noise_`). For expectation
+        propagation and classes that are learned together.
     mean : {{"auto", "constant", "zero"}}
         Prior mean of each latent function. "constant": learned about the log odds of its class, "zero": the
         paper's. "auto": a constant where there are covariates, groups or classes that share their
@@ -87,6 +99,8 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
     ----------
     {attributes}
     classes_ : array of shape (C,)
+    label_noise_ : float
+        The share of random labels, 0 if none are assumed.
     transduction_proba_ : array of shape (n, C)
         Class probabilities of the fitted rows, where there are more than two classes that are coupled.
     sharpness_ : float
@@ -114,22 +128,31 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
     multi_class: str = "auto"
     unlabeled: Any = -1
     class_prior: Any = None
+    label_noise: float | str | None = None
     mean: str = "auto"
     calibrate: bool = True
     residual: str | None = "auto"
 
-    def fit(self, X: Any, y: Any, X_unlabeled: Any = None, *, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any, X_unlabeled: Any = None, *, sample_weight: Any = None, offset: Any = None
+    ) -> Self:
         """Learn the manifold from all rows and the classes from the labelled ones.
 
         Parameters
         ----------
         X : array-like of shape (n, p)
-        y : array-like of shape (n,)
-            Class labels; `unlabeled`, None, NaN or pandas' NA where there is none.
+        y : array-like of shape (n,) or (n, C)
+            Class labels; `unlabeled`, None, NaN or pandas' NA where there is none. With several columns,
+            class probabilities (soft labels) or votes of several annotators, NaN in the whole row where there
+            are none; the classes are the names of a DataFrame's columns, otherwise 0, …, C-1.
         X_unlabeled : array-like of shape (u, p), optional
             More unlabelled rows.
         sample_weight : array-like of shape (n,), optional
             Ignored where y is missing.
+        offset : array-like of shape (n,) or (n, C), optional
+            What another model says, in every row, labelled or not: log odds of the second class, or for
+            several classes their log probabilities up to a constant, in the order of the sorted classes. The
+            model learns what is left over.
 
         Returns
         -------
@@ -138,19 +161,24 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         with self._fitting():
             self._check_parameters()
             X = self._validated(X, reset=True)
-            y, missing = self._checked_labels(y, len(X))
-            labels = self._labels(X, y, missing, sample_weight)
+            labels = self._labels(X, y, sample_weight, complete=True)
             self.classes_ = np.unique(labels.y)
+            own = self._training_offset(offset, X, self._n_functions(), X_unlabeled)
+            labels = _with_offset(labels, own)
             self._choose_roles(X, len(labels))
             rows = self._with_unlabeled(X, X_unlabeled)
             self._flat_ = True
+            self.label_noise_ = _FIRST_NOISE if self._searches_noise() else float(self.label_noise or 0.0)
             targets = self._targets(labels)
             shares = check_class_prior(self.class_prior, self.classes_)
             geometry = fit_model(self, rows, labels, targets)
-            self._shift_ = self._class_shift(shares, rows, labels)
+            if self._searches_noise():
+                self._choose_noise(labels)
+            self._shift_ = self._class_shift(shares, rows, labels, own)
             # Coupled classes are compared by their probabilities, which are therefore known.
             known = self._process_.coupled is not None and rows.shape[0] * len(self.classes_) <= _KEPT_NUMBERS
-            found = transduce(self, geometry, rows, self._probabilities if known else self._most_probable)
+            point = self._probabilities if known else self._most_probable
+            found = transduce(self, geometry, rows, point, own)
             if found is not None and known:
                 self.transduction_proba_, found = found, self.classes_[found.argmax(axis=1)]
             if found is not None:
@@ -158,7 +186,14 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         return self
 
     def update(
-        self, X: Any, y: Any, *, replace: bool = False, relearn: bool = True, sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any,
+        *,
+        replace: bool = False,
+        relearn: bool = True,
+        sample_weight: Any = None,
+        offset: Any = None,
     ) -> Self:
         """Learn from more labels without a new graph, as active learning does.
 
@@ -179,7 +214,8 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         relearn : bool
             Learn the hyperparameters again, or keep their values (those of a new class are learned), which
             takes a fraction of the time.
-        sample_weight : array-like of shape (k,), optional
+        sample_weight, offset : array-like of shape (k,), optional
+            As in `fit`, for these rows.
 
         Returns
         -------
@@ -188,17 +224,25 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         check_is_fitted(self)
         self._check_parameters()
         X = self._validated(X, reset=False)
-        y, missing = self._checked_labels(y, len(X))
+        own = self._offset_of(offset, X)
+        added = _with_offset(self._labels(X, y, sample_weight), own)
         with self._updating(relearn):
             known = None if relearn else dict(zip(self._function_names(), self._known_, strict=True))
-            labels = self._all_labels(self._labels(X, y, missing, sample_weight), replace)
-            before, targets = self.classes_, self._targets(labels, known)
+            labels = self._all_labels(added, replace)
+            before = self.classes_
+            if own is not None and not np.array_equal(np.unique(labels.y), before):
+                raise ValueError(
+                    "offset has columns for other classes than these labels. Fit again with all classes."
+                )
+            targets = self._targets(labels, known)
             if self._shift_ is not None and not np.array_equal(self.classes_, before):
                 raise ValueError(
                     "class_prior has shares of other classes than these labels. Fit again with shares of all "
                     "classes."
                 )
             update_model(self, labels, targets)
+            if relearn and self._searches_noise():
+                self._choose_noise(labels)
         return self
 
     # -- labels ------------------------------------------------------------------------------------------
@@ -216,6 +260,21 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             )
         if self.residual is not None:
             check_choice("residual", self.residual, RESIDUALS)
+        self._check_noise()
+
+    def _check_noise(self) -> None:
+        noise = self.label_noise
+        if noise is None:
+            return
+        if isinstance(noise, str):
+            check_choice("label_noise", noise, ("auto",))
+        elif isinstance(noise, bool) or not isinstance(noise, numbers.Real) or not 0.0 <= noise < 1.0:
+            raise ValueError(f"label_noise={noise!r} must be at least 0 and below 1, 'auto' or None.")
+        if self.inference not in ("auto", "ep") or self.multi_class == "one_vs_rest":
+            raise ValueError(
+                "label_noise needs expectation propagation and classes that are learned together. Use "
+                "inference='auto' and multi_class='auto'."
+            )
 
     def _checked_labels(self, y: Any, n: int) -> tuple[Array, BoolArray]:
         if y is None:
@@ -240,13 +299,58 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             check_classification_targets(_plain(y[~missing]))
         return y, missing
 
-    def _labels(self, X: Any, y: Array, missing: BoolArray, sample_weight: Any) -> Labels:
-        """The labelled rows among those of X."""
-        weight, missing = check_weights(sample_weight, missing)
-        labeled = np.flatnonzero(~missing)
-        refuse_repeats(None if weight is None else weight[labeled])
-        known = {"weight": None if weight is None else weight[labeled]}
-        return Labels(labeled_rows(X, labeled), _plain(y[labeled]), known, labeled)
+    def _labels(self, X: Any, y: Any, sample_weight: Any, complete: bool = False) -> Labels:
+        """The labelled rows among those of X; several votes on a point are several labels there."""
+        if is_votes(y):
+            rows, classes, votes = expanded_votes(y, len(X), complete)
+            given = check_weights(sample_weight, np.asarray(np.bincount(rows, minlength=len(X)) == 0))[0]
+            whole = votes if given is None else votes * given[rows]
+            kept = whole > 0
+            labeled, classes, own = rows[kept], classes[kept], whole[kept]
+            known = {"weight": None if np.all(own == 1.0) else own}
+        else:
+            y, missing = self._checked_labels(y, len(X))
+            weight, missing = check_weights(sample_weight, missing)
+            labeled = np.flatnonzero(~missing)
+            classes = _plain(y[labeled])
+            known = {"weight": None if weight is None else weight[labeled]}
+        refuse_repeats(known["weight"])
+        return Labels(labeled_rows(X, labeled), classes, known, labeled)
+
+    # -- label noise -------------------------------------------------------------------------------------
+
+    def _searches_noise(self) -> bool:
+        return isinstance(self.label_noise, str) and len(self.classes_) > 1
+
+    def _choose_noise(self, labels: Labels) -> None:
+        """The share of random labels with the largest evidence, each with its own hyperparameters."""
+        found = {}
+        for noise in _NOISES:
+            self.label_noise_ = noise
+            update_model(self, labels, self._targets(labels))
+            found[noise] = self.log_marginal_likelihood_value_
+        best = max(found, key=lambda noise: found[noise])
+        if best != self.label_noise_:
+            self.label_noise_ = best
+            update_model(self, labels, self._targets(labels))
+
+    def _n_functions(self) -> int:
+        """Latent functions: one for each class, or a single one for two."""
+        return len(self.classes_) if len(self.classes_) > 2 else 1
+
+    def _as_latent(self, offset: Array | None) -> Array | None:
+        """Log odds, or log probabilities of several classes, as latents of the probit."""
+        count = len(self.classes_)
+        if offset is None or count < 2 or (count == 2 and not self._exclusive(2)):
+            return offset
+        if count == 2:
+            return np.asarray(ndtri(expit(np.clip(offset, -_LARGEST_LOGIT, _LARGEST_LOGIT))))
+        if not self._exclusive(count):
+            raise ValueError(
+                "offset with more than two classes needs the coupled model. Use multi_class='auto' and "
+                "inference='auto'."
+            )
+        return probit_offsets(offset)
 
     def _fewest_labels(self) -> int:
         """Labels from which on several terms are learned: one for each class says nothing of their shares."""
@@ -281,10 +385,16 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         else:
             kept = dict(zip(names, known, strict=True))
         likelihood: AnyLikelihood = Bernoulli()
+        if self.label_noise_ and count > 1 and not self._exclusive(count):
+            raise ValueError("label_noise needs an amplitude that is learned. Use amplitude=None.")
         if self._exclusive(count):
-            likelihood = Categorical(count) if count > 2 else Bernoulli("probit")
+            likelihood = self._together(count)
             self._check_local_suits(likelihood)
-            obs, values = Observations.of(codes.astype(float), weight=weight), kept.get(names[0])
+            offset = labels.offset
+            if offset is not None and count == 2:
+                offset = offset[:, 0]
+            obs = Observations.of(codes.astype(float), weight=weight, offset=offset)
+            values = kept.get(names[0])
             # There may have been fewer classes before.
             same = values if values is not None and isinstance(values.likelihood, type(likelihood)) else None
             constant = self._constant(likelihood, obs)
@@ -293,7 +403,8 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         wanted = range(count) if count > 2 else [count - 1]
         targets = []
         for k, name in zip(wanted, names, strict=True):
-            obs = Observations.of((codes == k).astype(float), weight=weight)
+            offset = None if labels.offset is None else labels.offset[:, 0]
+            obs = Observations.of((codes == k).astype(float), weight=weight, offset=offset)
             constant = self._constant(likelihood, obs)
             targets.append(Target(positions, obs, likelihood, constant, kept.get(name)))
         return targets
@@ -304,12 +415,23 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         together = self._exclusive(len(self.classes_))
         if self.mean == "zero" or (self.mean == "auto" and not covariates and not together):
             return Constant()
-        mean = 0.0 if isinstance(likelihood, Categorical) else likelihood.initial_mean(obs)
+        mean = 0.0 if isinstance(likelihood, Categorical) else likelihood.constant_beside_offset(obs)
         return Constant(mean, likelihood.latent_scale(obs) ** 2)
 
+    def _together(self, n_classes: int) -> AnyLikelihood:
+        """The likelihood of classes that are learned together, with noise among their labels if asked for."""
+        if n_classes > 2:
+            return Categorical(n_classes, self.label_noise_)
+        return NoisyBernoulli("probit", self.label_noise_) if self.label_noise_ else Bernoulli("probit")
+
     def _calibrates(self) -> bool:
-        """Whether left-out labels say how sure to be: those of a free model with one posterior."""
-        return bool(self.calibrate) and self.hyperparameters == "optimize" and self.amplitude is None
+        """Whether left-out labels say how sure to be: those of a free model with one posterior.
+
+        Beside another model, or where labels may be wrong, they do not.
+        """
+        plain = not (self._with_offset_ or self.label_noise_)
+        free = self.hyperparameters == "optimize" and self.amplitude is None
+        return bool(self.calibrate) and plain and free
 
     @property
     def sharpness_(self) -> float:
@@ -325,12 +447,14 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
 
     # -- predictions -------------------------------------------------------------------------------------
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Any, *, offset: Any = None) -> Array:
         """Class probabilities, integrated over the posterior; rows sum to 1.
 
         Parameters
         ----------
         X : array-like of shape (n, p)
+        offset : number, or array-like of shape (n,) or (n, C)
+            Of the rows, if the model was fitted with an offset.
 
         Returns
         -------
@@ -338,8 +462,9 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         """
         check_is_fitted(self)
         X = self._validated(X, reset=False)
-        known = self._remembered(X, "transduction_proba_")
-        return self._answer(X, self._probabilities) if known is None else known
+        own = self._offset_of(offset, X)
+        known = None if self._with_offset_ else self._remembered(X, "transduction_proba_")
+        return self._answer(X, self._probabilities, offset=own) if known is None else known
 
     def _probabilities(self, views: Sequence[View]) -> Array:
         p = self._unshifted(views)
@@ -353,29 +478,33 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             return np.ones((len(views[0]), 1))
         if process.coupled is not None:
             return process.class_probabilities(views)
-        columns = [function.predictive_mean(views) for function in process.functions]
+        columns = [function.predictive_mean(own) for function, own in process.each(views)]
         if count == 2:
             return np.stack([1.0 - columns[0], columns[0]], axis=1)
         return exactly_one(np.stack(columns, axis=1))
 
-    def _class_shift(self, shares: Array | str | None, rows: RowLike, labels: Labels) -> Array | None:
+    def _class_shift(
+        self, shares: Array | str | None, rows: RowLike, labels: Labels, offset: Array | None
+    ) -> Array | None:
         """What the log odds of the classes are shifted by, for given shares (C,)."""
         if shares is None or len(self.classes_) == 1:
             return None
         if is_distributed(rows) or is_streamed(rows):
             raise ValueError("class_prior needs rows in memory. Use class_prior=None for files and clusters.")
         some = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _SHARE_ROWS)).astype(int))
-        p = self._answer(take_rows(rows, some), self._unshifted)
+        own = None if offset is None else offset[some]
+        p = self._answer(take_rows(rows, some), self._unshifted, offset=own)
         if isinstance(shares, str):
             shares = soft_shares(p, np.unique(labels.y, return_counts=True)[1].astype(float))
         return log_odds_shift(p, shares)
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any, *, offset: Any = None) -> Array:
         """The most probable class.
 
         Parameters
         ----------
         X : array-like of shape (n, p)
+        offset : as in `predict_proba`
 
         Returns
         -------
@@ -383,19 +512,34 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         """
         check_is_fitted(self)
         X = self._validated(X, reset=False)
-        known = self._remembered(X, "transduction_")
-        return self._answer(X, self._most_probable) if known is None else known
+        own = self._offset_of(offset, X)
+        known = None if self._with_offset_ else self._remembered(X, "transduction_")
+        return self._answer(X, self._most_probable, offset=own) if known is None else known
 
     def _most_probable(self, views: Sequence[View]) -> Array:
-        function = self._process_.functions[0]
-        gaussian = len(function.components) == 1 and not isinstance(function.components[0].field, DrawsField)
-        if len(self.classes_) <= 2 and gaussian and self._shift_ is None:
-            # The link is symmetric: p > 1/2 where the latent mean is positive, and no variance is needed.
-            positive = function.latent_mean(views) > 0
-            return self.classes_[positive.astype(int) * (len(self.classes_) - 1)]
-        return self.classes_[self._probabilities(views).argmax(axis=1)]
+        parts = self._process_.functions[0].components
+        gaussian = not any(isinstance(part.field, DrawsField) for part in parts)
+        if len(self.classes_) > 2 or not gaussian or self._shift_ is not None:
+            return self.classes_[self._probabilities(views).argmax(axis=1)]
+        # The link is symmetric: p > 1/2 where the latent mean is positive, and no variance is needed unless
+        # the parts of a mixture disagree.
+        own = [view.of_function(0) for view in views]
+        signs = np.stack([part.field.means(own[part.layer]) > 0 for part in parts])
+        positive, unsure = signs[0], np.flatnonzero((signs != signs[0]).any(axis=0))
+        if len(unsure):
+            p = self._probabilities([view.take(unsure) for view in views])
+            positive[unsure] = p.argmax(axis=1) == 1
+        return self.classes_[positive.astype(int) * (len(self.classes_) - 1)]
 
-    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0, prior: bool = False) -> Array:
+    def sample_y(
+        self,
+        X: Any,
+        n_samples: int = 1,
+        random_state: Any = 0,
+        prior: bool = False,
+        *,
+        offset: Any = None,
+    ) -> Array:
         """Joint draws of the class labels at any points, shape (n, n_samples).
 
         Parameters
@@ -405,10 +549,14 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         random_state : int, RandomState or None
         prior : bool
             From the prior at the learned hyperparameters instead of the posterior.
+        offset : as in `predict_proba`
         """
         check_is_fitted(self)
+        own = self._offset_of(offset, self._validated(X, reset=False))
         f = self.sample_f(X, n_samples, random_state, prior)
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31) + 1)
+        if own is not None:
+            f = f + (own[:, 0] if f.ndim == 2 else own)[..., None]
         uniform = rng.random((f.shape[0], n_samples))
         if len(self.classes_) == 1:
             return np.full(uniform.shape, self.classes_[0])
@@ -425,14 +573,23 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             p = np.exp(log_softmax(np.log(np.maximum(p, 1e-300)) + self._shift_[:, None], axis=1))
         return self.classes_[(uniform[:, None, :] > np.cumsum(p, axis=1)[:, :-1]).sum(axis=1)]
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy over the labelled rows."""
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
+        """Accuracy over the labelled rows; offset as in `predict_proba`."""
         check_is_fitted(self)
         X = self._validated(X, reset=False)
+        if is_votes(y):
+            raise ValueError("score needs one label for each row, not probabilities or votes.")
         y, missing = self._checked_labels(y, len(X))
-        right = self._answer(X[~missing], self._most_probable) == _plain(y[~missing])
+        own = self._offset_of(offset, X)
+        own = None if own is None else own[~missing]
+        right = self._answer(X[~missing], self._most_probable, offset=own) == _plain(y[~missing])
         weight = check_row_values("sample_weight", sample_weight, len(X))
         return float(np.average(right, weights=None if weight is None else weight[~missing]))
+
+
+def _with_offset(labels: Labels, offset: Array | None) -> Labels:
+    """Labels with the offset of their rows, of that of all rows (n, k)."""
+    return labels if offset is None else replace_fields(labels, offset=offset[labels.row])
 
 
 def exactly_one(p: Array) -> Array:

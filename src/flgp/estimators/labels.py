@@ -23,6 +23,7 @@ class Labels:
     known: Mapping[str, Array | None]  # weight, exposure, ... (m,); None: 1 everywhere
     row: IntArray  # (m,) numbers of the rows in the user's data, for messages
     in_memory: bool = True  # whether the fit could hold all rows, so that a local term may be asked for
+    offset: Array | None = None  # (m, k) added to each of k latent functions
 
     def __len__(self) -> int:
         return len(self.points)
@@ -37,12 +38,16 @@ class Labels:
             known,
             np.concatenate([self.row, more.row]),
             self.in_memory,
+            None
+            if self.offset is None or more.offset is None
+            else np.concatenate([self.offset, more.offset]),
         )
 
     def take(self, rows: Any) -> Labels:
         """The same for a subset of the rows."""
         known = {name: None if values is None else values[rows] for name, values in self.known.items()}
-        return Labels(self.points[rows], self.y[rows], known, self.row[rows], self.in_memory)
+        offset = None if self.offset is None else self.offset[rows]
+        return Labels(self.points[rows], self.y[rows], known, self.row[rows], self.in_memory, offset)
 
 
 def _joined(parts: Sequence[Array | None], sizes: Sequence[int]) -> Array | None:

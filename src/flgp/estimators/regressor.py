@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, overload
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
-from ..likelihoods import Gaussian, Likelihood, Observations, get_likelihood
+from ..likelihoods import Gaussian, Likelihood, Observations, Ordinal, get_likelihood
 from ..process.evidence import KnownValues, Target
 from ..process.mixture import in_any_order
 from ..process.parts import PredictedParts
@@ -35,6 +36,12 @@ from .validation import (
 
 MEANS = ("constant", "zero")
 RESIDUALS = ("local", "auto")
+# Expectation propagation for a rate known to one part in thirty thousand loses itself in rounding.
+LARGEST_COUNT = 1e9
+
+
+def _has_levels(model: FLGPRegressor) -> bool:
+    return isinstance(model.likelihood, Ordinal) or model.likelihood == "ordinal"
 
 
 @documented
@@ -50,12 +57,14 @@ class FLGPRegressor(RegressorMixin, LatentModel):
     noise_variance : float, optional
         σ² of the Gaussian likelihood. None: learned.
     likelihood : str or Likelihood, default "gaussian"
-        "gaussian", "poisson", "negative_binomial", "binomial", "gamma", "exponential", "student_t",
-        "bernoulli", "probit", or an instance from `flgp.likelihoods` (or your own).
+        "gaussian", "student_t", "asymmetric_laplace" (quantiles), "poisson", "negative_binomial", the same
+        with "zero_inflated_" or "hurdle_" before it, "gamma", "exponential", "tweedie" (amounts with zeros),
+        "beta" (proportions), "binomial", "bernoulli", "probit", "ordinal" (levels), or an instance from
+        `flgp.likelihoods` (or your own).
     inference : {{"auto", "laplace", "ep", "gibbs"}}
-        How a non-Gaussian posterior is found. "auto": expectation propagation for binary targets, Laplace
-        for the others. "gibbs": Markov chains at the learned hyperparameters. The Gaussian likelihood is
-        always exact.
+        How a non-Gaussian posterior is found. "auto": expectation propagation for binary targets, levels and
+        quantiles, Laplace for the others. "gibbs": Markov chains at the learned hyperparameters. The Gaussian
+        likelihood is always exact.
     mean : {{"constant", "zero"}}
         Prior mean of f. "constant": learned, so that regions without labels fall back to the data's mean.
     {terms}
@@ -128,6 +137,7 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         noise_scale: Any = None,
         exposure: Any = None,
         trials: Any = None,
+        offset: Any = None,
     ) -> Self:
         """Learn the manifold from all rows and f from the labelled ones.
 
@@ -143,6 +153,9 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         sample_weight, noise_scale, exposure, trials : array-like of shape (n,), optional
             What is known about each row; ignored where y is missing. `noise_scale`: relative variances
             v_i of noise σ²·v_i. `exposure`: counts have mean exposure·rate. `trials`: of a binomial.
+        offset : array-like of shape (n,) or (n, k), optional
+            Added to f in every row, labelled or not: what another model says, on the scale of f (a mean, a
+            log rate, log odds). The model learns what is left over.
 
         Returns
         -------
@@ -153,12 +166,15 @@ class FLGPRegressor(RegressorMixin, LatentModel):
             X = self._validated(X, reset=True)
             targets, self._flat_ = checked_targets(y, len(X))
             known = {"noise_scale": noise_scale, "exposure": exposure, "trials": trials}
-            labels = self._labels(X, targets, sample_weight, known)
+            if offset is not None and self.coregionalization is not None:
+                raise ValueError("Linked outputs take no offset. Use coregionalization=None, or subtract it.")
+            offset = self._training_offset(offset, X, targets.shape[1], X_unlabeled)
+            labels = self._labels(X, targets, sample_weight, known, offset)
             self._choose_roles(X, len(labels))
             rows = self._with_unlabeled(X, X_unlabeled)
             geometry = fit_model(self, rows, labels, self._targets(labels))
             self._keep_likelihood()
-            found = transduce(self, geometry, rows, self._predictive_mean)
+            found = transduce(self, geometry, rows, self._predictive_mean, offset)
             if found is not None:
                 self.transduction_ = found
         return self
@@ -174,6 +190,7 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         noise_scale: Any = None,
         exposure: Any = None,
         trials: Any = None,
+        offset: Any = None,
     ) -> Self:
         """Learn from more labels without a new graph, as active learning does.
 
@@ -191,7 +208,7 @@ class FLGPRegressor(RegressorMixin, LatentModel):
             or to hand over the whole y after a change.
         relearn : bool
             Learn the hyperparameters again, or keep their values, which takes a fraction of the time.
-        sample_weight, noise_scale, exposure, trials : array-like of shape (k,), optional
+        sample_weight, noise_scale, exposure, trials, offset : array-like of shape (k,), optional
             As in `fit`, for these rows.
 
         Returns
@@ -207,10 +224,11 @@ class FLGPRegressor(RegressorMixin, LatentModel):
             wanted = "(k,)" if self._flat_ else f"(k, {outputs})"
             raise ValueError(f"y must have the shape {wanted}, as in fit, not {np.shape(y)}.")
         known = {"noise_scale": noise_scale, "exposure": exposure, "trials": trials}
+        own = self._offset_of(offset, X)
         if not relearn and self.coregionalization is not None:
             raise ValueError("relearn=False does not keep how outputs are linked. Use relearn=True.")
         with self._updating(relearn):
-            labels = self._all_labels(self._labels(X, targets, sample_weight, known), replace)
+            labels = self._all_labels(self._labels(X, targets, sample_weight, known, own), replace)
             update_model(self, labels, self._targets(labels, None if relearn else self._known_))
             self._keep_likelihood()
         return self
@@ -266,23 +284,43 @@ class FLGPRegressor(RegressorMixin, LatentModel):
             )
         return likelihood.with_parameters(noise_variance=float(self.noise_variance))
 
-    def _labels(self, X: Any, targets: Array, sample_weight: Any, known: dict[str, Any]) -> Labels:
+    def _labels(
+        self, X: Any, targets: Array, sample_weight: Any, known: dict[str, Any], offset: Array | None
+    ) -> Labels:
         """The labelled rows among those of X, with what is known about them."""
         weight, ignored = check_weights(sample_weight, np.asarray(np.isnan(targets).all(axis=1)))
         columns = {name: check_row_values(name, values, len(X)) for name, values in known.items()}
         labeled = np.flatnonzero(~ignored)
         given = {name: values if values is None else values[labeled] for name, values in columns.items()}
         given["weight"] = None if weight is None else weight[labeled]
-        return Labels(labeled_rows(X, labeled), targets[labeled], given, labeled)
+        own = None if offset is None else offset[labeled]
+        return Labels(labeled_rows(X, labeled), targets[labeled], given, labeled, offset=own)
 
     def _targets(self, labels: Labels, known: Sequence[KnownValues] | None = None) -> list[Target]:
         """A latent function for each column of y; `known` are values to keep."""
         likelihood = self._likelihood()
         self._check_local_suits(likelihood)
+        self._check_propagation_suits(likelihood, labels.y)
         if self.coregionalization is not None:
             self._check_outputs(likelihood, labels.y.shape[1], self.coregionalization)
         outputs = range(labels.y.shape[1])
         return [self._target(labels, i, likelihood, None if known is None else known[i]) for i in outputs]
+
+    def _check_propagation_suits(self, likelihood: Likelihood, y: Array) -> None:
+        """Refuse labels for which expectation propagation does not settle, whoever asks for it by name."""
+        if self.inference != "ep":
+            return
+        largest, smallest = float(np.nanmax(y)), float(np.nanmin(y))
+        trouble = None
+        if likelihood.name == "poisson" and largest > LARGEST_COUNT:
+            trouble = f"counts above {LARGEST_COUNT:.0e}, and y has {largest:.1e}"
+        elif likelihood.name == "student_t" and largest - smallest <= 1e-9 * max(largest, -smallest):
+            trouble = "labels that agree to nine digits"
+        if trouble is not None:
+            raise ValueError(
+                f"inference='ep' with the {likelihood.name} likelihood does not settle for {trouble}. "
+                "Use inference='laplace'."
+            )
 
     def _target(
         self, labels: Labels, output: int, likelihood: Likelihood, known: KnownValues | None
@@ -292,13 +330,16 @@ class FLGPRegressor(RegressorMixin, LatentModel):
             which = "y" if labels.y.shape[1] == 1 else f"column {output} of y"
             raise ValueError(f"{which} has no labelled row: every value is NaN. Label at least one row.")
         part = labels.take(rows)
-        obs = Observations.of(part.y[:, output], row=part.row, **part.known)
+        offset = None if part.offset is None else part.offset[:, output]
+        obs = Observations.of(part.y[:, output], row=part.row, offset=offset, **part.known)
+        likelihood = likelihood.for_labels(obs)
         likelihood.validate(obs)
         obs = likelihood.absorb_weights(obs)
         refuse_repeats(obs.weight)
         constant = Constant()
         if self.mean == "constant":
-            constant = Constant(likelihood.initial_mean(obs), likelihood.latent_scale(obs) ** 2)
+            scale = likelihood.latent_scale(likelihood.without_offset(obs))
+            constant = Constant(likelihood.constant_beside_offset(obs), scale**2)
         return Target(rows, obs, likelihood, constant, known)
 
     def _keep_likelihood(self) -> None:
@@ -381,6 +422,7 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         *,
         exposure: Any = None,
         trials: Any = None,
+        offset: Any = None,
     ) -> Any:
         """E[y | x], the integral over the posterior of f.
 
@@ -391,9 +433,11 @@ class FLGPRegressor(RegressorMixin, LatentModel):
             Also the standard deviation, or the joint covariance, of y: noise included.
         return_parts : bool
             Also the posterior of f term by term: what comes from the constant, the manifold, covariates,
-            groups and the neighbourhood.
+            groups and the neighbourhood (and not from an offset).
         exposure, trials : array-like of shape (n,), optional
             Of the rows, where the likelihood uses them. Default: 1.
+        offset : number, or array-like of shape (n,) or (n, k)
+            Of the rows, if the model was fitted with an offset.
 
         Returns
         -------
@@ -408,37 +452,62 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         if return_std + return_cov + return_parts > 1:
             raise ValueError("Ask for only one of return_std, return_cov and return_parts.")
         X = self._validated(X, reset=False)
-        size = self._sizes(X, exposure, trials)
+        size, own = self._sizes(X, exposure, trials), self._offset_of(offset, X)
         if return_cov:
-            return self._with_covariance(X, size)
+            return self._with_covariance(X, size, own)
         if return_parts:
-            return self._answer(X, self._predictive_mean, size), self._predicted_parts(X)
+            return self._answer(X, self._predictive_mean, size, own), self._predicted_parts(X)
         if not return_std:
-            return self._answer(X, self._predictive_mean, size)
+            return self._answer(X, self._predictive_mean, size, own)
 
         def mean_and_std(views: Sequence[View], size: Array | None = None) -> tuple[Array, Array]:
-            parts = [function.predictive_moments(views, size) for function in self._process_.functions]
+            parts = [f.predictive_moments(at, size) for f, at in self._process_.each(views)]
             return self._columns([p[0] for p in parts]), self._columns([np.sqrt(p[1]) for p in parts])
 
-        return self._answer(X, mean_and_std, size)
+        return self._answer(X, mean_and_std, size, own)
+
+    @available_if(_has_levels)
+    def predict_proba(self, X: Any, *, offset: Any = None) -> Array:
+        """Probabilities of the levels of an ordinal likelihood, in the order of `likelihood_.levels`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+        offset : as in `predict`
+
+        Returns
+        -------
+        array of shape (n, levels); rows sum to 1
+        """
+        check_is_fitted(self)
+        functions = self._process_.functions
+        if len(functions) > 1:
+            raise ValueError("predict_proba needs a y with one column: fit one model for each.")
+        X = self._validated(X, reset=False)
+
+        def levels(views: Sequence[View]) -> Array:
+            return functions[0].level_probabilities([view.of_function(0) for view in views])
+
+        return self._answer(X, levels, offset=self._offset_of(offset, X))
 
     def _sizes(self, X: Any, exposure: Any, trials: Any) -> Array | None:
         return row_sizes(self._process_.functions[0].likelihood, X, exposure, trials)
 
     def _predictive_mean(self, views: Sequence[View], size: Array | None = None) -> Array:
-        return self._columns([function.predictive_mean(views, size) for function in self._process_.functions])
+        return self._columns([f.predictive_mean(own, size) for f, own in self._process_.each(views)])
 
-    def _with_covariance(self, X: Array, size: Array | None) -> tuple[Array, Array]:
+    def _with_covariance(self, X: Array, size: Array | None, offset: Array | None) -> tuple[Array, Array]:
         functions = self._process_.functions
         if not all(isinstance(function.likelihood, Gaussian) for function in functions):
             raise ValueError("return_cov needs the Gaussian likelihood. Use sample_y for joint draws of y.")
         with self._working():
-            views = self._process_.at(self._inputs(X))
-            joint = [f.latent_covariance(views) + f.noise_variance() * np.eye(len(X)) for f in functions]
+            views = self._process_.at(replace(self._inputs(X), offset=offset))
+            each = self._process_.each(views)
+            joint = [f.latent_covariance(own) + f.noise_variance() * np.eye(len(X)) for f, own in each]
             return self._predictive_mean(views, size), self._columns(joint, axis=2)
 
     def predict_interval(
-        self, X: Any, coverage: float = 0.95, *, exposure: Any = None, trials: Any = None
+        self, X: Any, coverage: float = 0.95, *, exposure: Any = None, trials: Any = None, offset: Any = None
     ) -> Array:
         """Central interval that holds y with the given probability.
 
@@ -446,7 +515,7 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         ----------
         X : array-like of shape (n, p)
         coverage : float in (0, 1)
-        exposure, trials : array-like of shape (n,), optional
+        exposure, trials, offset : array-like of shape (n,), optional
             As in `predict`.
 
         Returns
@@ -458,10 +527,10 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         X = self._validated(X, reset=False)
 
         def ends(views: Sequence[View], size: Array | None = None) -> Array:
-            functions = self._process_.functions
-            return self._columns([f.predictive_quantiles(views, levels, size) for f in functions], axis=2)
+            each = self._process_.each(views)
+            return self._columns([f.predictive_quantiles(own, levels, size) for f, own in each], axis=2)
 
-        return self._answer(X, ends, self._sizes(X, exposure, trials))
+        return self._answer(X, ends, self._sizes(X, exposure, trials), self._offset_of(offset, X))
 
     def sample_y(
         self,
@@ -472,6 +541,7 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         *,
         exposure: Any = None,
         trials: Any = None,
+        offset: Any = None,
     ) -> Array:
         """Joint draws of y at any points.
 
@@ -482,7 +552,7 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         random_state : int, RandomState or None
         prior : bool
             From the prior at the learned hyperparameters instead of the posterior.
-        exposure, trials : array-like of shape (n,), optional
+        exposure, trials, offset : array-like of shape (n,), optional
             As in `predict`.
 
         Returns
@@ -496,16 +566,23 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         size = None if size is None else size[:, None]
         draws = []
         with self._working():
-            views = process.at(self._inputs(X))
+            views = process.at(replace(self._inputs(X), offset=self._offset_of(offset, X)))
             for parts in process.component_draws(views, n_samples, rng, prior):
                 # Each component has its own noise, or whatever parameters the likelihood has.
                 draws.append(in_any_order([part.given(size).sample(f, rng) for part, f in parts], rng))
         return self._columns(draws)
 
     def score(
-        self, X: Any, y: Any, sample_weight: Any = None, *, exposure: Any = None, trials: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        exposure: Any = None,
+        trials: Any = None,
+        offset: Any = None,
     ) -> float:
-        """R² over the labelled rows; exposure and trials as in `predict`."""
+        """R² over the labelled rows; exposure, trials and offset as in `predict`."""
         check_is_fitted(self)
         X = self._validated(X, reset=False)
         targets, _ = checked_targets(y, len(X))
@@ -516,7 +593,9 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         given = {"exposure": exposure, "trials": trials}
         values = {name: check_row_values(name, column, len(X)) for name, column in given.items()}
         own = {name: None if column is None else column[known] for name, column in values.items()}
-        prediction = self._answer(X[known], self._predictive_mean, self._sizes(X[known], **own))
+        shift = self._offset_of(offset, X)
+        shift = None if shift is None else shift[known]
+        prediction = self._answer(X[known], self._predictive_mean, self._sizes(X[known], **own), shift)
         weight = None if weight is None else weight[known]
         # R² has no unit; a power of two changes no digit, and squares do not overflow.
         largest = max(float(np.abs(targets[known]).max()), float(np.abs(prediction).max()))

@@ -36,7 +36,13 @@ _LEAST_DOUBT = 1e-3
 
 
 def suggest(
-    model: LatentModel, X: Array, n: int, strategy: str, random_state: Any, probability: Array | None
+    model: LatentModel,
+    X: Array,
+    n: int,
+    strategy: str,
+    random_state: Any,
+    probability: Array | None,
+    offset: Array | None = None,
 ) -> IntArray:
     """Numbers of the rows of X (m, p) to label next, the most useful first.
 
@@ -48,6 +54,7 @@ def suggest(
     strategy : one of `STRATEGIES`
     random_state : of the sample of rows, where there are many
     probability : class probabilities (m, C), or None for a regression
+    offset : (m, k) of the latent functions, or None
     """
     check_count("n", n)
     check_choice("strategy", strategy, STRATEGIES)
@@ -72,7 +79,8 @@ def suggest(
         doubt = _doubt(model, rows, None if probability is None else probability[others])
         return pool[_covering(model, take_rows(X, pool), rows, doubt, n)]
     p = None if probability is None else (probability[pool], probability[others])
-    return pool[_least_variance(model, take_rows(X, pool), take_rows(X, others), p, n)]
+    own = np.zeros((len(pool), 1)) if offset is None else offset[pool]
+    return pool[_least_variance(model, take_rows(X, pool), take_rows(X, others), p, n, own)]
 
 
 def _covering(model: LatentModel, own: Array, others: Array, doubt: Array, n: int) -> IntArray:
@@ -117,12 +125,15 @@ def _uncertain_and_different(model: LatentModel, X: Array, doubt: Array, n: int,
 
 
 def _least_variance(
-    model: LatentModel, own: Array, others: Array, p: tuple[Array, Array] | None, n: int
+    model: LatentModel, own: Array, others: Array, p: tuple[Array, Array] | None, n: int, offset: Array
 ) -> IntArray:
     """Positions of n candidates (m, p) whose labels lower the summed variance at other points most."""
     S, R = _spreads(model, own), _spreads(model, others)
     if p is None:
-        noise = [_noise(model, function, own, k) for k, function in enumerate(model._process_.functions)]
+        noise = [
+            _noise(model, function, own, k, offset[:, min(k, offset.shape[1] - 1)])
+            for k, function in enumerate(model._process_.functions)
+        ]
         weights = [np.ones(len(others)) for _ in R]
     else:
         doubt = [np.maximum(part * (1.0 - part), _LEAST_DOUBT)[:, -len(S) :] for part in p]
@@ -175,10 +186,10 @@ def _spreads(model: LatentModel, X: Array) -> list[Array]:
     return [centred[:, k].copy() for k in range(centred.shape[1])]
 
 
-def _noise(model: LatentModel, function: LatentFunction, X: Array, k: int) -> Array:
+def _noise(model: LatentModel, function: LatentFunction, X: Array, k: int, offset: Array) -> Array:
     """Variance of a label given f, in units of f (m,)."""
     mean, _ = model.latent_mean_and_variance(X)
-    mean = mean if mean.ndim == 1 else mean[:, k]
+    mean = offset + (mean if mean.ndim == 1 else mean[:, k])
     likelihood = function.likelihood
     step = 1e-4 * max(float(np.std(mean)), 1e-3)
     slope = (likelihood.conditional_mean(mean + step) - likelihood.conditional_mean(mean - step)) / (2 * step)

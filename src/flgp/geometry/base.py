@@ -48,7 +48,7 @@ class Rows(Protocol):
         """Σ_jk z_j z_k values_jk: a matrix at the nodes (s, s) gives (b,)."""
         ...
 
-    def take(self, part: slice) -> Rows:
+    def take(self, part: slice | IntArray) -> Rows:
         """The same for some of the points."""
         ...
 
@@ -202,7 +202,7 @@ class SparseRows:
         block = values[self.index[:, :, None], self.index[:, None, :]]
         return np.einsum("br,brc,bc->b", self.z, block, self.z)
 
-    def take(self, part: slice) -> SparseRows:
+    def take(self, part: slice | IntArray) -> SparseRows:
         """The same for some of the points."""
         return SparseRows(self.index[part], self.z[part])
 
@@ -233,7 +233,7 @@ class MatrixRows:
         """Σ_jk z_j z_k values_jk."""
         return np.asarray((self.z * (self.z @ values)).sum(axis=1)).ravel()
 
-    def take(self, part: slice) -> MatrixRows:
+    def take(self, part: slice | IntArray) -> MatrixRows:
         """The same for some of the points."""
         return MatrixRows(self.z[part])
 

@@ -63,7 +63,7 @@ def leading_by_lanczos(
     apply : callable
         Maps columns (size, b) to their images (size, b).
     size, count : int
-        `size` at least a few hundred, `count` at most a quarter of it: use dense solvers otherwise.
+        `size` at least a few hundred, `count` at most a third of it: use dense solvers otherwise.
         Threads for matrix products.
     tolerance : float
         Largest allowed norm of A v - λ v, relative to the largest eigenvalue.

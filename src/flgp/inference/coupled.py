@@ -27,7 +27,7 @@ class CoupledEP:
     The posterior is approximated by independent Gaussian functions, one for each class: every label has a
     site for each of its C latents. Moments of a label's own factor are one-dimensional integrals (see
     `Categorical`), so a sweep costs as much as one of C binary problems, whatever the number of classes is.
-    A weight w counts as w labels that share their site.
+    A weight w counts as w labels that share their site; a weight below 1 as that share of a label's site.
 
     Parameters
     ----------
@@ -40,6 +40,9 @@ class CoupledEP:
     def __init__(self, features: Array, obs: Observations, n_classes: int) -> None:
         self.features, self.obs, self.n_classes = features, obs, n_classes
         self._weight = np.tile(obs.weight, n_classes)
+        # How many equal sites there are to leave one out of: never more than there is.
+        self._copies = np.maximum(self._weight, 1.0)
+        self._offset = obs.offset.T.ravel() if obs.offset.ndim == 2 else np.zeros(len(self._weight))
 
     def evaluate(
         self,
@@ -59,9 +62,9 @@ class CoupledEP:
         tolerance = _ROUGH_TOLERANCE if rough or len(self.features) > _MANY_LABELS else _TOLERANCE
         sites = self._settled(solver, likelihood, sites, tolerance)
         marginals, each = self._marginals(solver, sites)
+        mean, variance = cavities(marginals, *(sites / self._copies))
         tau, nu = sites / self._weight
-        mean, variance = cavities(marginals, tau, nu)
-        tilted = likelihood.tilted(self.obs, *self._by_class(mean, variance))
+        tilted = likelihood.tilted(self.obs, *self._by_class(mean + self._offset, variance))
         scaled = 1.0 + tau * variance
         exponent = nu**2 * variance + 2 * nu * mean - tau * mean**2
         log_evidence = (
@@ -75,7 +78,8 @@ class CoupledEP:
             along, posterior = solver.finish(part, own_tau, own_nu)
             gradient += along
             posteriors.append(posterior)
-        left_out = LeftOut(tilted.log_normalizer, *(values.T for values in self._by_class(mean, variance)))
+        own = self._by_class(mean + self._offset, variance)
+        left_out = LeftOut(tilted.log_normalizer, *(values.T for values in own))
         return Evaluation(log_evidence, gradient, np.empty(0), tuple(posteriors), sites, left_out)
 
     def _settled(self, solver: SiteSolver, likelihood: Categorical, sites: Array, tolerance: float) -> Array:
@@ -102,8 +106,8 @@ class CoupledEP:
 
     def _targets(self, marginals: Marginals, likelihood: Categorical, sites: Array) -> Array:
         """The sites (2, C·m) after moment matching, each with the other sites unchanged."""
-        mean, variance = cavities(marginals, *(sites / self._weight))
-        tilted = likelihood.tilted(self.obs, *self._by_class(mean, variance))
+        mean, variance = cavities(marginals, *(sites / self._copies))
+        tilted = likelihood.tilted(self.obs, *self._by_class(mean + self._offset, variance))
         curvature, gradient = tilted.curvature.ravel(), tilted.gradient.ravel()
         shrink = np.maximum(1.0 - variance * curvature, 1e-10)
         return self._weight * np.array([curvature, gradient + mean * curvature]) / shrink

@@ -18,6 +18,8 @@ _TOLERANCE, _ROUGH_TOLERANCE = 1e-6, 3e-3
 _MEMORY = 6
 # Cavity precisions are kept at least this share of the marginal precision.
 _SMALLEST_CAVITY = 1e-8
+# Sites that run away stay where squares are numbers, until a smaller step brings them back.
+_FARTHEST = 1e120
 
 
 class AndersonMixer:
@@ -192,4 +194,6 @@ def cavities(marginals: Marginals, tau: Array, nu: Array) -> tuple[Array, Array]
     """Mean and variance (m,) of each latent value without its own site."""
     precision = 1.0 / marginals.variance
     variance = 1.0 / np.maximum(precision - tau, _SMALLEST_CAVITY * precision)
-    return variance * (marginals.mean * precision - nu), variance
+    with np.errstate(over="ignore"):
+        mean = variance * (marginals.mean * precision - nu)
+    return np.clip(mean, -_FARTHEST, _FARTHEST), variance

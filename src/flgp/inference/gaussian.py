@@ -22,11 +22,11 @@ class GaussianInference:
     features : array of shape (m, M)
         Φ at the labelled rows.
     obs : Observations
-    offset : float
+    offset : float or array of shape (m,)
         Subtracted from y.
     """
 
-    def __init__(self, features: Array, obs: Observations, offset: float = 0.0) -> None:
+    def __init__(self, features: Array, obs: Observations, offset: float | Array = 0.0) -> None:
         scale = 1.0 / np.sqrt(obs.noise_scale)
         rows, y = features * scale[:, None], (obs.y - offset) * scale
         self._m, self._constant = len(y), -0.5 * len(y) * np.log(2 * np.pi) + np.log(scale).sum()

@@ -44,7 +44,7 @@ class GibbsInfo(NamedTuple):
 def can_augment(likelihood: Likelihood | Categorical) -> bool:
     """Whether `gibbs_sampler` knows this likelihood."""
     if isinstance(likelihood, Bernoulli):
-        return likelihood.link == "logit"
+        return likelihood.link == "logit" and likelihood.log_concave
     return isinstance(likelihood, Binomial | NegativeBinomial | Categorical)
 
 

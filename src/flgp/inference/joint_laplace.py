@@ -44,7 +44,7 @@ class LatentData:
 
     features: Array  # (m, M) Φ, the intercept's column of ones included
     obs: Observations
-    offset: float  # c, the prior mean of f
+    offset: float | Array  # c, the prior mean of f
     places: IntArray  # (m,) distinct point of each label
     near: Neighborhoods  # of the s distinct points
     fronts: list[Front]  # how their precision is factorised
@@ -90,7 +90,7 @@ def evaluate_latent(
     prior, slopes = vecchia_factor(data.near, local, np.ones(len(data.near.neighbors)))
     target = WeightedLikelihood(likelihood, data.obs)
     joint = _Joint(data, prior, data.features * root, target)
-    x = climb(joint, joint.start(start), likelihood.log_concave)
+    x = climb(joint, joint.start(start), likelihood.log_concave, patient=False)
     f, (v, u) = joint.latent(x), joint.parts(x)
     at_mode = joint.precision(target.curvature(f))
     log_evidence = joint.objective(x) - 0.5 * (prior.log_determinant + at_mode.log_determinant)

@@ -52,8 +52,13 @@ class LaplaceInference:
         variance = np.einsum("ij,ij->i", spread, spread)
         # The mode moves with the hyperparameters, and log|H| with the mode.
         pull = -0.5 * variance * target.curvature_slope(f)
-        moved = spread @ (spread.T @ pull)
-        response = pull - target.curvature(f) * moved  # (I + WK)⁻¹ pull
+        if likelihood.log_concave:
+            moved = spread @ (spread.T @ pull)
+            response = pull - target.curvature(f) * moved  # (I + WK)⁻¹ pull
+        else:  # the mode follows the exact curvature, which the evidence does not use
+            exact = target.exact_curvature(f)
+            moved = design.matrix @ _solved(design.matrix, exact, design.matrix.T @ pull)
+            response = pull - exact * moved
         along = design.transpose_times(response) * design.transpose_times(gradient)
         own = [
             part.log_density - 0.5 * (variance @ part.curvature) + moved @ part.gradient
@@ -79,6 +84,13 @@ class LaplaceInference:
         v = climb(posterior, v, likelihood.log_concave)
         f = self.offset + A @ v
         return site_posterior(A, target.curvature(f), np.zeros(len(A))), v, f
+
+
+def _solved(A: Array, W: Array, right: Array) -> Array:
+    """(I + AᵀWA)⁻¹ right, for a W that may be negative in some rows; the matrix is regular at a mode."""
+    H = (A.T * W) @ A
+    H[np.diag_indices_from(H)] += 1.0
+    return np.linalg.lstsq(H, right, rcond=1e-12)[0]
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ class JointInference:
 
     @classmethod
     def of(
-        cls, features: Array, obs: Observations, offset: float, points: Array, n_neighbors: int
+        cls, features: Array, obs: Observations, offset: float | Array, points: Array, n_neighbors: int
     ) -> JointInference:
         """From labels with features Φ (m, M), a constant's column of ones included, at points (m, q)."""
         near = previous_neighborhoods(points, n_neighbors, coarse_order(points))
@@ -68,7 +68,7 @@ class JointLaplace:
 
     @classmethod
     def of(
-        cls, features: Array, obs: Observations, offset: float, points: Array, n_neighbors: int
+        cls, features: Array, obs: Observations, offset: float | Array, points: Array, n_neighbors: int
     ) -> JointLaplace:
         """From labels with features Φ (m, M), a constant's column of ones included, at points (m, q).
 
@@ -89,8 +89,9 @@ class JointLaplace:
     def take(self, rows: IntArray) -> JointLaplace:
         """The same for some of the labels."""
         points, whole = self.points[rows], self.data
+        offset = whole.offset if np.ndim(whole.offset) == 0 else np.asarray(whole.offset)[rows]
         data, sites = _latent_data(
-            whole.features[rows], whole.obs.take(rows), whole.offset, points, self.n_neighbors
+            whole.features[rows], whole.obs.take(rows), offset, points, self.n_neighbors
         )
         return replace(self, data=data, points=points, sites=sites)
 
@@ -115,7 +116,7 @@ def local_inference(
     likelihood: AnyLikelihood,
     features: Array,
     obs: Observations,
-    offset: float,
+    offset: float | Array,
     points: Array,
     n_neighbors: int,
 ) -> LocalInference:
@@ -125,7 +126,7 @@ def local_inference(
 
 
 def _latent_data(
-    features: Array, obs: Observations, offset: float, points: Array, n_neighbors: int
+    features: Array, obs: Observations, offset: float | Array, points: Array, n_neighbors: int
 ) -> tuple[LatentData, Array]:
     """Data of labels at `points` (m, q), and the distinct ones of these (s, q)."""
     sites, places = np.unique(points, axis=0, return_inverse=True)

@@ -31,7 +31,11 @@ class SiteSolver(Protocol):
     """What expectation propagation needs of the model for one set of prior variances."""
 
     def marginals(self, tau: Array, nu: Array) -> Marginals:
-        """Marginals of f (m,)."""
+        """Marginals of f (m,); for several shifts (m, C) of the same precisions, means (m, C)."""
+        ...
+
+    def weights(self, dual: Array) -> Array:
+        """Posterior means (M,) or (M, C) of the weights, from ν - τ∘f̄."""
         ...
 
     def dense(self, tau: Array) -> tuple[Array, Array]:
@@ -64,6 +68,10 @@ class PrimalSolver:
         T = dtrsm(1.0, L, self.A.T, lower=1)  # L⁻¹Aᵀ (M, m)
         variance = np.maximum(np.einsum("ij,ij->j", T, T), self.smallest)
         return Marginals(T.T @ (T @ nu), variance, _log_det(L), L)
+
+    def weights(self, dual: Array) -> Array:
+        """D^(1/2) Aᵀ(ν - τ∘f̄)."""
+        return _columns(self.root, self.A.T @ dual)
 
     def dense(self, tau: Array) -> tuple[Array, Array]:
         """The whitened weights: f = A v."""
@@ -103,6 +111,10 @@ class DualSolver:
         variance = np.maximum(self.prior_variance - np.einsum("ij,ij->j", T, T), self.smallest)
         return Marginals(self.K @ nu - T.T @ (T @ nu), variance, _log_det(L), L)
 
+    def weights(self, dual: Array) -> Array:
+        """D^(1/2) Aᵀ(ν - τ∘f̄)."""
+        return _columns(self.root, self.A.T @ dual)
+
     def dense(self, tau: Array) -> tuple[Array, Array]:
         """The latent values themselves."""
         root = np.sqrt(tau)
@@ -126,6 +138,11 @@ def _cholesky_of_one_plus(matrix: Array) -> Array:
     """Lower Cholesky factor of I + matrix, of which the lower triangle is read; the matrix is used up."""
     np.einsum("ii->i", matrix)[:] += 1.0  # a view of the diagonal
     return safe_cholesky(matrix)
+
+
+def _columns(scale: Array, values: Array) -> Array:
+    """Rows of values (M,) or (M, C) times scale (M,)."""
+    return scale * values if values.ndim == 1 else scale[:, None] * values
 
 
 def _inverse(L: Array) -> Array:

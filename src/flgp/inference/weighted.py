@@ -41,6 +41,10 @@ class WeightedLikelihood:
         """W ≥ 0 (m,): the exact one where the likelihood is log-concave, else the expected one."""
         return self.obs.weight * self.likelihood.expected_curvature(self.obs, f)
 
+    def exact_curvature(self, f: Array) -> Array:
+        """W (m,), negative where the density is not log-concave."""
+        return self.obs.weight * self.likelihood.derivatives(self.obs, f).curvature
+
     def curvature_slope(self, f: Array) -> Array:
         """∂W/∂f (m,) of the curvature in use."""
         if self.likelihood.log_concave:

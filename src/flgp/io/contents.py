@@ -20,17 +20,25 @@ _NEEDED = ("n_features_in_", "geometry_", "basis_", "eigenvalues_", "bandwidth_"
 _OF_FUNCTIONS = ("diffusion_time_", "amplitude_", "optimizer_result_", "log_marginal_likelihood_value_")
 _OTHER = ("model", "parameters", "learned", "table", "versions", "witness", "labels", "arrays")
 _ALWAYS = ("process", "roles of columns", "examples")
-_LATENT = ("covariates", "known values", "intrinsic dimension", "one target")
+_LATENT = ("covariates", "known values", "intrinsic dimension", "one target", "offset")
 # Names of what may be known about labels, and of the parameters of likelihoods.
 _KNOWN = {"regressor": {"noise_scale", "exposure", "trials", "weight"}, "classifier": {"weight"}}
 _LEARNED_BY = {
-    "gamma likelihood": "shape",
-    "Gaussian likelihood": "noise_variance",
-    "negative binomial likelihood": "dispersion",
-    "Student-t likelihood": "scale",
+    "gamma likelihood": ("shape",),
+    "Gaussian likelihood": ("noise_variance",),
+    "negative binomial likelihood": ("dispersion",),
+    "Student-t likelihood": ("scale",),
+    "beta likelihood": ("precision",),
+    "Tweedie likelihood": ("dispersion",),
+    "zero-inflated Poisson likelihood": ("zero_odds",),
+    "zero-inflated negative binomial likelihood": ("zero_odds", "dispersion"),
+    "hurdle Poisson likelihood": ("zero_odds",),
+    "hurdle negative binomial likelihood": ("zero_odds", "dispersion"),
+    "asymmetric Laplace likelihood": ("scale",),
 }
 # Parameters without which a likelihood cannot answer.
-_NEEDED_BY = {**_LEARNED_BY, "exponential likelihood": "shape"}
+_NEEDED_BY = {**_LEARNED_BY, "exponential likelihood": ("shape",)}
+_OF_CLASSES = ("Bernoulli likelihood", "noisy Bernoulli likelihood", "categorical likelihood")
 # Scaled covariates of fitted rows: a few standard deviations, more for outliers.
 _LARGEST_COVARIATE = 1e8
 
@@ -264,14 +272,19 @@ class _Fit:
         told = self.learned.get("likelihood_", [])
         stated = told if isinstance(told, list) else [told]
         for likelihood in (*(part["likelihood"] for part in components), *stated):
-            own = _NEEDED_BY.get(likelihood.concept)
-            if own is not None and likelihood[own] is None:
+            if any(likelihood[own] is None for own in _NEEDED_BY.get(likelihood.concept, ())):
                 raise wrong("process", "has a likelihood whose parameters were not learned")
         known: list[Record] = self.sections["known values"]
         if len(known) != (1 if coupled else count):
             raise wrong("known values", "are those of another number of functions")
         for i, (values, function) in enumerate(zip(known, process["functions"], strict=False)):
             self._known_values(values, function["components"][0], f"known values[{i}]")
+        if self.labels is not None:
+            offset = self.labels["offset"]
+            if (offset is not None) != self.sections["offset"]:
+                raise wrong("labels", "have an offset, or have none, unlike the model")
+            if offset is not None and offset.shape[1:] != (count,):
+                raise wrong("labels", "have offsets of another number of functions than the model")
         if self.model == "classifier":
             self._classes(count, coupled)
         elif coupled or (self.sections["one target"] and count != 1):
@@ -291,7 +304,7 @@ class _Fit:
         if not self.sections["one target"] or "shift of log odds" not in self.sections:
             raise wrong("the file", "is not that of a classifier")
         if any(
-            part["likelihood"].concept not in ("Bernoulli likelihood", "categorical likelihood")
+            part["likelihood"].concept not in _OF_CLASSES
             or (coupled and part["likelihood"]["n_classes"] != size)
             for part in self._components()
         ):
@@ -335,10 +348,16 @@ class _Fit:
         if local is not None:
             wanted += ["residual_length_scale", "residual_variance"]
             wanted += ["residual_shape"] if local["kernel"] == "rational_quadratic" else []
-        if own := _LEARNED_BY.get(known["likelihood"].concept):
-            wanted.append(own)
-            if known["likelihood"][own] is None:
+        likelihood = known["likelihood"]
+        own = _LEARNED_BY.get(likelihood.concept, ())
+        if likelihood.concept == "ordinal likelihood":
+            levels = likelihood["levels"] or [0.0, 0.0]
+            own = tuple(f"gap_{i + 1}" for i in range(len(levels) - 2))
+            if own and len(likelihood["gaps"] or ()) != len(own):
                 raise wrong(where, "has a likelihood whose parameters were not learned")
+        elif any(likelihood[name] is None for name in own):
+            raise wrong(where, "has a likelihood whose parameters were not learned")
+        wanted += own
         if not set(wanted) <= set(known["values"]) or not all(known["values"][name] > 0 for name in wanted):
             raise wrong(where, f"are not positive values of {', '.join(wanted)}")
 

@@ -139,6 +139,7 @@ LEARNED: dict[str, Rule] = {
     "transduction_proba_": Numbers(("n", "C"), 0.0, 1.0 + 1e-9),
     "chains_": one_or_several(A(("Markov chains",))),
     "intrinsic_dimension_": Real(1e-60, 1e60),
+    "label_noise_": Real(0.0, 0.999),
 }
 
 
@@ -169,6 +170,7 @@ SECTIONS: dict[str, Rule] = {
     "known values": Several(A(("known hyperparameters",)), 1, form="list"),
     "intrinsic dimension": Maybe(Real(1e-60, 1e60)),
     "one target": Flag(),
+    "offset": Flag(),
     "shift of log odds": Maybe(Numbers(("C",), -1e6, 1e6)),
     "examples": points("examples", "p"),
     "number of features": Whole(1),

@@ -46,6 +46,7 @@ _SECTIONS = {
     "known values": "_known_",
     "intrinsic dimension": "_dimension_",
     "one target": "_flat_",
+    "offset": "_with_offset_",
     "shift of log odds": "_shift_",
     "examples": "_examples_",
     "number of features": "_n_features_out",
@@ -353,9 +354,10 @@ def _predictions(estimator: Any, points: Array) -> list[Array]:
     if hasattr(estimator, "transform"):
         return [estimator.covariance(points)]
     latent = list(estimator.latent_mean_and_variance(points))
+    offset = 0.0 if estimator._with_offset_ else None
     if hasattr(estimator, "predict_proba"):
-        return [*latent, estimator.predict_proba(points)]
-    return [*latent, estimator.predict(points)]
+        return [*latent, estimator.predict_proba(points, offset=offset)]
+    return [*latent, estimator.predict(points, offset=offset)]
 
 
 def _check_witness(estimator: Any, witness: Any, path: Any) -> None:

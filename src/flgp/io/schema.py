@@ -49,6 +49,7 @@ PRIORS = (
 )
 ONE_FUNCTION = (
     "Bernoulli likelihood",
+    "noisy Bernoulli likelihood",
     "binomial likelihood",
     "gamma likelihood",
     "exponential likelihood",
@@ -56,6 +57,14 @@ ONE_FUNCTION = (
     "Poisson likelihood",
     "negative binomial likelihood",
     "Student-t likelihood",
+    "beta likelihood",
+    "ordinal likelihood",
+    "Tweedie likelihood",
+    "zero-inflated Poisson likelihood",
+    "zero-inflated negative binomial likelihood",
+    "hurdle Poisson likelihood",
+    "hurdle negative binomial likelihood",
+    "asymmetric Laplace likelihood",
 )
 LIKELIHOODS = (*ONE_FUNCTION, "categorical likelihood")
 GEOMETRIES = (
@@ -169,7 +178,10 @@ SCHEMA: dict[str, Concept] = {
     # -- likelihoods, priors, kernels
     "Bernoulli likelihood": Concept({"link": Text(("logit", "probit"))}),
     "binomial likelihood": Concept(nothing),
-    "categorical likelihood": Concept({"n_classes": Whole(2, 10**6)}),
+    "noisy Bernoulli likelihood": Concept(
+        {"link": Text(("logit", "probit")), "label_noise": Real(0.0, 0.999)}
+    ),
+    "categorical likelihood": Concept({"n_classes": Whole(2, 10**6), "label_noise": Real(0.0, 0.999)}),
     "gamma likelihood": Concept({"shape": Maybe(Real(1e-60, 1e60))}),
     "exponential likelihood": Concept({"shape": Maybe(Real(1.0, 1.0))}),
     "Gaussian likelihood": Concept({"noise_variance": Maybe(Real(TINY, VARIANCE))}),
@@ -177,6 +189,25 @@ SCHEMA: dict[str, Concept] = {
     "negative binomial likelihood": Concept({"dispersion": Maybe(positive)}),
     "Student-t likelihood": Concept(
         {"scale": Maybe(Real(1e-160, LEVEL)), "degrees_of_freedom": Real(1e-60, 1e60)}
+    ),
+    "beta likelihood": Concept({"precision": Maybe(positive)}),
+    "ordinal likelihood": Concept(
+        {
+            "levels": Maybe(Several(Real(0.0, 1e15), 2, 10_000)),
+            "gaps": Maybe(Several(positive, 0, 10_000)),
+        }
+    ),
+    "Tweedie likelihood": Concept({"dispersion": Maybe(Real(TINY, VARIANCE)), "power": Real(1.0, 2.0)}),
+    **{
+        f"{kind} {counts}": Concept({"zero_odds": Maybe(positive), **own})
+        for kind in ("zero-inflated", "hurdle")
+        for counts, own in (
+            ("Poisson likelihood", nothing),
+            ("negative binomial likelihood", {"dispersion": Maybe(positive)}),
+        )
+    },
+    "asymmetric Laplace likelihood": Concept(
+        {"scale": Maybe(Real(1e-160, LEVEL)), "quantile": Real(0.0, 1.0)}
     ),
     "flat prior": Concept(nothing),
     "log-normal prior": Concept({"median": Real(TINY, VARIANCE), "spread": positive}),
@@ -503,6 +534,7 @@ SCHEMA: dict[str, Concept] = {
             "known": Named(given_weights),
             "row": Numbers(("m",), 0, 2**60, "i"),
             "in_memory": Flag(),
+            "offset": Maybe(levels("m", "functions")),
         },
         fits.labels,
     ),

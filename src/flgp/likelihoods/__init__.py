@@ -5,30 +5,46 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ._base import Derivatives, Likelihood, Observations, ParameterDerivatives, Tilted
+from .asymmetric_laplace import AsymmetricLaplace
 from .bernoulli import Bernoulli
+from .beta import Beta
 from .binomial import Binomial
 from .categorical import Categorical
 from .gamma import Exponential, Gamma
 from .gaussian import Gaussian
+from .hurdle import HurdleNegativeBinomial, HurdlePoisson
 from .negative_binomial import NegativeBinomial
+from .noisy_bernoulli import NoisyBernoulli
+from .ordinal import Ordinal
 from .poisson import Poisson
 from .student_t import StudentT
+from .tweedie import Tweedie
+from .zero_inflated import ZeroInflatedNegativeBinomial, ZeroInflatedPoisson
 
 __all__ = [
+    "AsymmetricLaplace",
     "Bernoulli",
+    "Beta",
     "Binomial",
     "Categorical",
     "Derivatives",
     "Exponential",
     "Gamma",
     "Gaussian",
+    "HurdleNegativeBinomial",
+    "HurdlePoisson",
     "Likelihood",
     "NegativeBinomial",
+    "NoisyBernoulli",
     "Observations",
+    "Ordinal",
     "ParameterDerivatives",
     "Poisson",
     "StudentT",
     "Tilted",
+    "Tweedie",
+    "ZeroInflatedNegativeBinomial",
+    "ZeroInflatedPoisson",
     "get_likelihood",
 ]
 
@@ -45,6 +61,14 @@ _BY_NAME: dict[str, Callable[[], Likelihood]] = {
     "gamma": Gamma,
     "exponential": Exponential,
     "student_t": StudentT,
+    "beta": Beta,
+    "ordinal": Ordinal,
+    "tweedie": Tweedie,
+    "zero_inflated_poisson": ZeroInflatedPoisson,
+    "zero_inflated_negative_binomial": ZeroInflatedNegativeBinomial,
+    "hurdle_poisson": HurdlePoisson,
+    "hurdle_negative_binomial": HurdleNegativeBinomial,
+    "asymmetric_laplace": AsymmetricLaplace,
 }
 
 
@@ -53,8 +77,10 @@ def get_likelihood(likelihood: str | Likelihood) -> Likelihood:
 
     Parameters
     ----------
-    likelihood : an instance of `Likelihood`, or one of "gaussian", "bernoulli", "probit", "binomial",
-        "poisson", "negative_binomial", "gamma", "exponential" and "student_t"
+    likelihood : an instance of `Likelihood`, or one of "gaussian", "student_t", "asymmetric_laplace",
+        "poisson", "negative_binomial", "zero_inflated_poisson", "zero_inflated_negative_binomial",
+        "hurdle_poisson", "hurdle_negative_binomial", "gamma", "exponential", "tweedie", "beta", "binomial",
+        "bernoulli", "probit" and "ordinal"
 
     Raises
     ------

@@ -27,6 +27,8 @@ __all__ = [
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 
+_CONSTANT_STEPS = 30
+
 # Step, on the log scale, of the central differences in the likelihood parameters.
 _PARAMETER_STEP = 1e-5
 
@@ -72,6 +74,7 @@ class Likelihood(ABC):
     uses: ClassVar[tuple[str, ...]] = ()  # which of exposure, trials and noise_scale it uses
     log_concave: ClassVar[bool] = True
     discrete: ClassVar[bool] = False  # y is a whole number ≥ 0
+    smooth: ClassVar[bool] = True  # has a curvature, which Laplace's method needs
 
     def __post_init__(self) -> None:
         for name in self.parameter_names:
@@ -203,9 +206,35 @@ class Likelihood(ABC):
             if name != "weight" and name not in self.uses and np.any(value != 1):
                 raise ValueError(f"The {self.name} likelihood does not use {argument}: leave it out.")
 
+    def for_labels(self, obs: Observations) -> Self:
+        """The same, with what only the labels tell: the levels of an ordinal scale."""
+        return self
+
     def absorb_weights(self, obs: Observations) -> Observations:
         """Rewrite `obs` where a weight means something better than a power of the density."""
         return obs
+
+    def without_offset(self, obs: Observations) -> Observations:
+        """The labels as if there were no offset, for starting values: what it explains is taken out of them,
+        where the link allows that.
+        """
+        return replace(obs, offset=np.zeros_like(obs.offset))
+
+    def constant_beside_offset(self, obs: Observations) -> float:
+        """The constant that fits best in addition to `obs.offset`, by Newton's method."""
+        plain = self.without_offset(obs)
+        constant, scale = self.initial_mean(plain), self.latent_scale(plain)
+        if not (self.smooth and np.any(obs.offset)):
+            return constant
+        initial = self.initial_parameters(plain)
+        known = self.with_parameters(**initial) if self.free_parameters else self
+        for _ in range(_CONSTANT_STEPS):
+            f = constant + obs.offset
+            # A weak prior, because labels of one kind would move it for ever.
+            slope = float(obs.weight @ known.derivatives(obs, f).gradient) - constant / (10.0 * scale) ** 2
+            bend = float(obs.weight @ known.expected_curvature(obs, f)) + (10.0 * scale) ** -2.0
+            constant += float(np.clip(slope / bend, -scale, scale))
+        return constant
 
     def initial_mean(self, obs: Observations) -> float:
         """The constant f that fits the data best; f returns to it far from all labels."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,6 +24,11 @@ def safe_exp(x: Array) -> Array:
 def safe_expm1(x: Array) -> Array:
     """exp(x) - 1, clipped in the same way."""
     return np.expm1(np.clip(x, -MAX_EXPONENT, MAX_EXPONENT))
+
+
+def as_exposure(obs: Observations) -> Observations:
+    """The same labels with the offset as a factor of the exposure."""
+    return replace(obs, exposure=obs.exposure * safe_exp(obs.offset), offset=np.zeros_like(obs.offset))
 
 
 class LogLink(Likelihood):
@@ -53,6 +59,10 @@ class LogLink(Likelihood):
         second_moment = safe_exp(2.0 * (mean + variance))
         between = second_moment * -np.expm1(-variance)
         return linear * self.predictive_mean(mean, variance) + quadratic * second_moment + between
+
+    def without_offset(self, obs: Observations) -> Observations:
+        """The offset as a factor of the exposure."""
+        return as_exposure(obs)
 
     def of_size(self, size: Array) -> Likelihood:
         """The distribution of y at this exposure."""

@@ -16,11 +16,16 @@ def weighted_mean(values: Array, weight: Array) -> float:
     return float(np.average(values, weights=weight))
 
 
-def weighted_median(values: Array, weight: Array) -> float:
-    """The smallest value with at least half of the weight at or below it."""
+def weighted_quantile(values: Array, weight: Array, level: float) -> float:
+    """The smallest value with at least this share of the weight at or below it."""
     order = np.argsort(values)
     share = np.cumsum(weight[order])
-    return float(values[order][np.searchsorted(share, 0.5 * share[-1])])
+    return float(values[order][np.searchsorted(share, level * share[-1])])
+
+
+def weighted_median(values: Array, weight: Array) -> float:
+    """The smallest value with at least half of the weight at or below it."""
+    return weighted_quantile(values, weight, 0.5)
 
 
 def positive_spread(spread: float, center: float) -> float:

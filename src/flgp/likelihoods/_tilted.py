@@ -31,6 +31,7 @@ _MODE_STEPS = 200
 _BLOCK = 1024
 _REACH_STEPS = 12
 # Without log-concavity the density may not fall steadily: the first panels grow away from the modes.
+_FAR_OFF = 100.0
 _EVERY_SCALE = 6.0 ** np.arange(-5.0, 1.0)
 
 
@@ -94,10 +95,13 @@ def _moments(likelihood: Likelihood, obs: Observations, mean: Array, variance: A
     """
     rule = _quadrature(likelihood, obs, mean, variance)
     derivatives = likelihood.derivatives(rule.obs, rule.f)
-    slope = rule.obs.weight * derivatives.gradient
+    # Where the density vanishes a slope may be too large to be squared.
+    inside = rule.probability > 0
+    slope = np.where(inside, rule.obs.weight * derivatives.gradient, 0.0)
     mean_slope = rule.expectation(slope)
-    bend = rule.obs.weight * derivatives.curvature
-    by_slope = rule.expectation(bend - (slope - mean_slope[rule.row]) ** 2)
+    bend = np.where(inside, rule.obs.weight * derivatives.curvature, 0.0)
+    gap = np.where(inside, slope - mean_slope[rule.row], 0.0)
+    by_slope = rule.expectation(bend - gap**2)
     center = rule.expectation(rule.x)
     spread = rule.expectation((rule.x - center[rule.row]) ** 2)
     telling = spread < 0.5
@@ -150,7 +154,10 @@ def _edges_on_every_scale(modes: list[Array]) -> Array:
     """Edges of the first panels, (k, m): growing away from each of the modes, beyond the farthest one."""
     reach = np.max(np.abs(modes), axis=0) + _FARTHEST
     steps = np.concatenate([-_EVERY_SCALE, [0.0], _EVERY_SCALE])[:, None]
-    return np.sort(np.concatenate([mode + reach * steps for mode in modes]), axis=0)
+    edges = [mode + reach * steps for mode in modes]
+    if np.any(reach > _FAR_OFF * _FARTHEST):  # the Gaussian itself would slip between two edges
+        edges += [mode + _FARTHEST * steps for mode in modes]
+    return np.sort(np.concatenate(edges), axis=0)
 
 
 def _rounding(log_joint: Callable[[Array], Array], mode: Array, width: Array) -> Array:

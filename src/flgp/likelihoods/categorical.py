@@ -11,6 +11,7 @@ from scipy.special import log_ndtr, ndtri
 from .._stored import stored
 from .._typing import Array, IntArray
 from ._base import Observations, refuse
+from ._mislabeled import check_label_noise, mislabeled
 from ._tilted import Tilted
 
 _LOG_ROOT_2PI = 0.5 * float(np.log(2.0 * np.pi))
@@ -39,6 +40,8 @@ class Categorical:
     Parameters
     ----------
     n_classes : C ≥ 2
+    label_noise : share of the labels that are drawn at random from all classes: P(label = c | f) is then
+        noise/C + (1 - noise) P(c | f). Probabilities are those of the classes, not of their labels.
 
     Examples
     --------
@@ -49,6 +52,7 @@ class Categorical:
     """
 
     n_classes: int
+    label_noise: float = 0.0
 
     name: ClassVar[str] = "categorical"
     parameter_names: ClassVar[tuple[str, ...]] = ()
@@ -61,6 +65,7 @@ class Categorical:
     def __post_init__(self) -> None:
         if self.n_classes != int(self.n_classes) or self.n_classes < 2:
             raise ValueError(f"n_classes of Categorical must be an integer ≥ 2, not {self.n_classes}.")
+        check_label_noise(self.label_noise, type(self).__name__)
 
     def log_density(self, obs: Observations, f: Array) -> Array:
         """Log-probability log P(y_i | f_i), shape (m,), for f (m, C)."""
@@ -95,7 +100,9 @@ class Categorical:
         first = (share * own_z).sum(axis=0)
         gradient[y, rows] = first / own_sd
         curvature[y, rows] = (1.0 - (share * (own_z - first) ** 2).sum(axis=0)) / own_sd**2
-        return Tilted(np.log(total) + top, gradient, np.maximum(curvature, 0.0))
+        clean = Tilted(np.log(total) + top, gradient, np.maximum(curvature, 0.0))
+        mixed = mislabeled(clean, self.label_noise, self.n_classes)
+        return mixed._replace(curvature=np.maximum(mixed.curvature, 0.0))
 
     def probabilities(self, mean: Array, variance: Array) -> Array:
         """P(y = c) (b, C) for independent latents N(mean, variance), (b, C) each; rows sum to 1.

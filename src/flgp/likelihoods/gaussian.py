@@ -98,6 +98,10 @@ class Gaussian(Likelihood):
         """Noise added to f."""
         return rng.normal(f, np.sqrt(self._parameter("noise_variance")))
 
+    def without_offset(self, obs: Observations) -> Observations:
+        """The labels minus the offset."""
+        return replace(obs, y=obs.y - obs.offset, offset=np.zeros_like(obs.offset))
+
     def absorb_weights(self, obs: Observations) -> Observations:
         """A weight w means w measurements averaged: noise variance σ²·v/w, not a power of the density."""
         return replace(obs, weight=np.ones_like(obs.weight), noise_scale=obs.noise_scale / obs.weight)

@@ -22,7 +22,7 @@ SMALLEST, LARGEST = 1e-100, 1e100
 
 @dataclass(frozen=True)
 class Observations:
-    """The labelled rows: targets and what is known about each, all of shape (m,)."""
+    """The labelled rows: targets and what is known about each, of shape (m,)."""
 
     y: Array
     weight: Array  # multiplies the row's log-density
@@ -30,10 +30,11 @@ class Observations:
     trials: Array  # binomial: number of trials
     noise_scale: Array  # Gaussian: noise variance = σ² · noise_scale
     row: IntArray  # the row's number in the user's data, for messages
+    offset: Array  # added to f; (m, C) where there are latents for C classes
 
     @classmethod
-    def of(cls, y: Any, *, row: Any = None, **known: Any) -> Self:
-        """Observations; anything not given is 1, and rows are numbered from 0."""
+    def of(cls, y: Any, *, row: Any = None, offset: Any = None, **known: Any) -> Self:
+        """Observations; anything not given is 1, an offset 0, and rows are numbered from 0."""
         if unknown := set(known) - set(ARGUMENTS):
             raise TypeError(f"Observations.of got unknown {sorted(unknown)}; it accepts {sorted(ARGUMENTS)}.")
         y = np.asarray(y, dtype=float)
@@ -41,7 +42,9 @@ class Observations:
             name: np.ones(len(y)) if known.get(name) is None else np.asarray(known[name], dtype=float)
             for name in ARGUMENTS
         }
-        return cls(y, **given, row=np.arange(len(y)) if row is None else np.asarray(row, dtype=int))
+        row = np.arange(len(y)) if row is None else np.asarray(row, dtype=int)
+        offset = np.zeros(len(y)) if offset is None else np.asarray(offset, dtype=float)
+        return cls(y, **given, row=row, offset=offset)
 
     def take(self, rows: Any) -> Observations:
         """The same for a subset of the rows (indices or a mask)."""

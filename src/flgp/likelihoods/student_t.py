@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -133,6 +133,10 @@ class StudentT(Likelihood):
         """Noise added to f."""
         f = np.asarray(f, dtype=float)
         return f + self._parameter("scale") * rng.standard_t(self.degrees_of_freedom, f.shape)
+
+    def without_offset(self, obs: Observations) -> Observations:
+        """The labels minus the offset."""
+        return replace(obs, y=obs.y - obs.offset, offset=np.zeros_like(obs.offset))
 
     def initial_mean(self, obs: Observations) -> float:
         """Weighted median of y, which is robust to outliers."""

@@ -121,6 +121,8 @@ class Transductive(MetaEstimatorMixin, BaseEstimator):
     estimator : FLGPClassifier, FLGPRegressor, or a pipeline that ends in one
     points : array-like of shape (n, p)
         Not copied.
+    offset : array-like of shape (n,) or (n, k), optional
+        Of all points, as in `fit` of the estimator.
 
     Attributes
     ----------
@@ -142,12 +144,13 @@ class Transductive(MetaEstimatorMixin, BaseEstimator):
     (3,)
     """
 
-    def __init__(self, estimator: Any, points: Any) -> None:
+    def __init__(self, estimator: Any, points: Any, offset: Any = None) -> None:
         self.estimator = estimator
         self.points = points
+        self.offset = offset
 
     def __sklearn_clone__(self) -> Transductive:
-        return Transductive(clone(self.estimator), self.points)
+        return Transductive(clone(self.estimator), self.points, self.offset)
 
     def __sklearn_tags__(self) -> Any:
         return get_tags(self.estimator)
@@ -181,6 +184,10 @@ class Transductive(MetaEstimatorMixin, BaseEstimator):
         labels = np.full((n, *y.shape[1:]), hidden, dtype=kind)
         labels[numbers] = y
         given = {name: _spread(values, numbers, n) for name, values in self._routed("fit", params).items()}
+        if "offset" in given:
+            raise ValueError("Give the offset of all points to Transductive, not of some rows to fit.")
+        if self.offset is not None:
+            given["offset"] = self.offset
         self.estimator_ = clone(self.estimator).fit(self.points, labels, **given)
         if hasattr(self.estimator_, "classes_"):
             self.classes_ = self.estimator_.classes_
@@ -213,6 +220,8 @@ class Transductive(MetaEstimatorMixin, BaseEstimator):
     def _at(self, rows: Any, method: str, *arguments: Any, **options: Any) -> Any:
         check_is_fitted(self)
         points = _safe_indexing(self.points, self._numbers(rows))
+        if self.offset is not None:
+            options["offset"] = np.asarray(self.offset)[self._numbers(rows)]
         return getattr(self.estimator_, method)(points, *arguments, **options)
 
     def _numbers(self, rows: Any) -> IntArray:
@@ -236,7 +245,15 @@ def _spread(values: Any, numbers: IntArray, n: int) -> Any:
 
 
 def cross_validate_labeled(
-    estimator: Any, X: Any, y: Any, *, cv: Any = 5, scoring: Any = None, params: Any = None, **options: Any
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    cv: Any = 5,
+    scoring: Any = None,
+    params: Any = None,
+    offset: Any = None,
+    **options: Any,
 ) -> dict[str, Any]:
     """Cross-validation scores on labelled rows, which stay in the graph when held out.
 
@@ -248,6 +265,8 @@ def cross_validate_labeled(
         Unlabelled rows are marked as in `fit`.
     cv : int or splitter
         An integer means that many folds of `LabeledKFold` with seed 0.
+    offset : array-like of shape (n,) or (n, k), optional
+        As in `fit`, of all rows.
     scoring, params, **options
         As for `sklearn.model_selection.cross_validate`, such as n_jobs or return_estimator.
 
@@ -267,7 +286,7 @@ def cross_validate_labeled(
     >>> bool(scores["test_score"].mean() > 0.8)
     True
     """
-    model = Transductive(estimator, X)
+    model = Transductive(estimator, X, offset)
     if isinstance(cv, int | np.integer):
         marker = getattr(estimator, "unlabeled", "auto") if is_classifier(estimator) else None
         cv = LabeledKFold(int(cv), random_state=0, unlabeled=marker)

@@ -85,7 +85,7 @@ class ClassField:
 
     def means(self, view: View) -> Array:
         """E f (b,)."""
-        total = np.full(len(view), self.constant)
+        total = self.constant + view.shift()
         for mean, at in zip(self.means_at_nodes, view.terms, strict=True):
             total += at.rows.combine(mean)
         return total

@@ -68,6 +68,11 @@ def class_columns(target: Target) -> Array:
         labels = np.eye(likelihood.n_classes)[obs.y.astype(int)]
     else:
         labels = obs.y[:, None]
+    if np.any(obs.offset):  # what another model leaves over
+        if isinstance(likelihood, Categorical):
+            labels = labels - likelihood.conditional(obs.offset)
+        else:
+            labels = labels - likelihood.conditional_mean(obs.offset)[:, None]
     return labels - np.average(labels, axis=0, weights=obs.weight)
 
 
@@ -140,8 +145,12 @@ def least_squares_model(
         # A half of two classes is where neither is more probable.
         offset = _shares(target, columns.shape[1]) - 1.0 / n_classes(target.likelihood)
     noise, weight = values[NOISE], target.obs.weight
-    solver, tau = make_solver(design, d), weight / noise
-    left = [cavities(solver.marginals(tau, tau * y), tau, tau * y) for y in columns.T]
+    tau = weight / noise
+    together = make_solver(design, d).marginals(tau, tau[:, None] * columns)
+    left = [
+        cavities(replace(together, mean=mean), tau, tau * y)
+        for mean, y in zip(together.mean.T, columns.T, strict=True)
+    ]
     mean, variance = (np.stack(part, axis=1) for part in zip(*left, strict=True))
     mean = mean + offset
     best, scale = -np.inf, _SCALE
@@ -151,11 +160,13 @@ def least_squares_model(
         score = _score(target, p) - 0.5 * (np.log(factor / _SCALE) / _SCALE_SPREAD) ** 2
         if score > best:
             best, scale, left_out = score, factor, p
+    # One factorisation for all classes: their posteriors differ in the mean only.
     solver, tau = make_solver(design, scale**2 * d), weight / (scale**2 * noise)
-    posteriors = []
-    for y in columns.T:
-        nu = tau * (scale * y)
-        posteriors.append(solver.finish(solver.marginals(tau, nu), tau, nu)[1])
+    nu = tau[:, None] * (scale * columns)
+    together = solver.marginals(tau, nu)
+    first = solver.finish(replace(together, mean=together.mean[:, 0]), tau, nu[:, 0])[1]
+    means = solver.weights(nu - tau[:, None] * together.mean)
+    posteriors = [replace(first, mean=np.ascontiguousarray(mean)) for mean in means.T]
     variance_of_constant = float(scale**2 * d[-1]) if target.constant.learned else None
     constants = tuple(Constant(scale * float(c), variance_of_constant) for c in offset)
     return ClassModel(name, tuple(posteriors), scale**2 * d, constants, left_out)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import cast
 
 import numpy as np
@@ -38,6 +39,9 @@ def compacted(process: Process) -> Process:
         for terms in process.layers
     ]
 
+    # Least squares has one covariance for all classes: files hold an array that is shared only once.
+    shared: dict[bytes, Array] = {}
+
     def short(component: Component) -> Field | CompactField:
         field = component.field
         if type(field) is not WeightField:
@@ -46,7 +50,9 @@ def compacted(process: Process) -> Process:
         mean = [inverse @ part.mean for inverse, part in zip(own, field.parts, strict=True)]
         factor = [inverse @ part.factor for inverse, part in zip(own, field.parts, strict=True)]
         rows = np.concatenate([*factor, field.constant_factor[None]])
-        return CompactField(np.concatenate([np.empty(0), *mean]), _triangle(rows), field.constant)
+        triangle = _triangle(rows)
+        triangle = shared.setdefault(sha256(triangle.tobytes()).digest(), triangle)
+        return CompactField(np.concatenate([np.empty(0), *mean]), triangle, field.constant)
 
     return _with_fields(process, short)
 

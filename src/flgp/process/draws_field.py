@@ -60,7 +60,7 @@ class DrawsField:
         return f
 
     def _without_gaps(self, view: View) -> Array:
-        f = np.broadcast_to(self.constants, (len(view), len(self.constants))).copy()
+        f = np.broadcast_to(self.constants, (len(view), len(self.constants))) + view.shift()[:, None]
         for at, values in zip(view.terms, self.at_nodes, strict=True):
             f += at.rows.combine(values)
         return f
@@ -151,7 +151,7 @@ def sample_function(
     # Only the exact Gaussian inference is without features, and nobody samples that.
     design = Design.of(inference.features, d)  # type: ignore[attr-defined]
     target = evidence.target
-    sampler = make_sampler(design.matrix, target.obs, at.likelihood, offset=target.constant.mean)
+    sampler = make_sampler(design.matrix, target.obs, at.likelihood, offset=target.prior_mean)
     chains = run_chains(
         sampler,
         seed=seed,

@@ -11,7 +11,7 @@ import numpy as np
 from .._stored import stored
 from .._typing import Array, IntArray
 from ..inference.posterior import Evaluation
-from ..likelihoods import AnyLikelihood, Observations
+from ..likelihoods import AnyLikelihood, Categorical, Observations
 from ..priors import InverseGamma, LogNormal, Prior
 from ..terms import AMPLITUDE, TIME, Constant, Local, Manifold, Terms
 from ..terms.local.euclidean import LocalModel
@@ -56,6 +56,18 @@ class Target:
     exclusive: bool = False  # classes that are learned together, and of which exactly one is right
     calibrated: bool = False  # left-out labels say how sure to be
 
+    @property
+    def prior_mean(self) -> float | Array:
+        """Of f at the labelled rows: the constant's, and the offset."""
+        return self.constant.mean + self.obs.offset if np.any(self.obs.offset) else self.constant.mean
+
+    @property
+    def plain(self) -> Observations:
+        """The labels with the offset taken out, for scales and starting values."""
+        if isinstance(self.likelihood, Categorical) or not np.any(self.obs.offset):
+            return self.obs
+        return self.likelihood.without_offset(self.obs)
+
     def with_constant(self, features: Array) -> Array:
         """Features (m, M) with a column of ones for a constant that is learned."""
         return np.column_stack([features, np.ones(len(features))]) if self.constant.learned else features
@@ -78,7 +90,7 @@ class HyperSpace:
         cls, target: Target, terms: Terms, fixed: Mapping[str, float], local: Local | None = None
     ) -> HyperSpace:
         """Those of the terms, then of the likelihood (the shape of a local kernel comes last)."""
-        likelihood, obs = target.likelihood, target.obs
+        likelihood, obs = target.likelihood, target.plain
         scale, initial = likelihood.latent_scale(obs), likelihood.initial_parameters(obs)
         own = likelihood.parameter_names
         set_already = {name: float(v) for name in own if (v := getattr(likelihood, name)) is not None}

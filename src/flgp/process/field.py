@@ -65,7 +65,7 @@ class WeightField:
 
     def means(self, view: View) -> Array:
         """E f (b,)."""
-        total = np.full(len(view), self.constant)
+        total = self.constant + view.shift()
         for part, at in zip(self.parts, view.terms, strict=True):
             total += at.rows.combine(part.mean)
         return total
@@ -115,7 +115,7 @@ class WeightField:
         """Joint draws of f at the points, (b, n_draws); `weights` (K, n_draws) may be given."""
         if weights is None:
             weights = rng.standard_normal((len(self.constant_factor), n_draws))
-        total = np.broadcast_to(self.constant + self.constant_factor @ weights, (len(view), n_draws)).copy()
+        total = self.constant + self.constant_factor @ weights + view.shift()[:, None]
         for part, at in zip(self.parts, view.terms, strict=True):
             total += at.rows.combine(part.mean[:, None] + part.factor @ weights)
         for part, at in zip(self.parts, view.terms, strict=True):

@@ -13,7 +13,7 @@ from ..inference.coupled import CoupledEP
 from ..inference.expectation_propagation import ExpectationPropagation
 from ..inference.gaussian import GaussianInference
 from ..inference.laplace import LaplaceInference
-from ..likelihoods import Bernoulli, Categorical, Gaussian
+from ..likelihoods import Bernoulli, Categorical, Gaussian, Ordinal
 from ..terms import Inputs, Terms
 from .evidence import Evidence, HyperSpace, Inference, Target
 from .linked import learn_linked
@@ -160,12 +160,12 @@ def _learn_shared(
 def _learn_classes(
     basis: Eigenbasis, terms: Terms, features: Array, target: Target, settings: Settings, rough: bool
 ) -> LearnedModel:
-    """Classes that exclude each other; `rough`: as zeros and ones, which is enough to compare bases."""
+    """Classes that exclude each other; as zeros and ones, if that is enough to compare bases or graphs."""
     with blas_for(max(features.shape)):
-        if rough:
-            return LearnedModel(
-                terms, basis, [], pooled=pooled_optimum(target, features, terms, settings.fixed, rough)
-            )
+        if rough or settings.sketch:
+            some, rows = representative(target)
+            pooled = pooled_optimum(some, features[rows], terms, settings.fixed, rough)
+            return LearnedModel(terms, basis, [], pooled=pooled)
         whole = evidence_of(target, features, terms, settings)
         known = target.known
         if known is not None or not whole.space.free:
@@ -176,10 +176,9 @@ def _learn_classes(
         part, rows = representative(target)
         pooled = pooled_optimum(part, features[rows], terms, settings.fixed)
         learner = whole if part is target else evidence_of(part, features[rows], terms, settings)
-        final = learner if settings.sketch else whole
-        best = shared_optimum(final, learner, pooled)
+        best = shared_optimum(whole, learner, pooled)
         fits = least_squares_fits(part, features[rows], terms, pooled) if target.calibrated else {}
-    return LearnedModel(terms, basis, [LearnedFunction(final, best)], least_squares=fits)
+    return LearnedModel(terms, basis, [LearnedFunction(whole, best)], least_squares=fits)
 
 
 def learn_function(
@@ -210,14 +209,15 @@ def evidence_of(target: Target, features: Array, terms: Terms, settings: Setting
 
 
 def make_inference(name: str, features: Array, target: Target) -> Inference:
-    """The approximation by name; "auto": exact for Gaussian, EP for Bernoulli, Laplace for the rest."""
+    """The approximation by name; "auto": exact for Gaussian, Laplace where it is good, otherwise EP."""
     likelihood = target.likelihood
     if isinstance(likelihood, Categorical):
         return CoupledEP(features, target.obs, likelihood.n_classes)
-    offset = target.constant.mean
+    offset = target.prior_mean
     if isinstance(likelihood, Gaussian):
         return GaussianInference(features, target.obs, offset)
     if name == "auto":
-        name = "ep" if isinstance(likelihood, Bernoulli) else "laplace"
+        few = isinstance(likelihood, Bernoulli | Ordinal)  # labels of few values, which say little about f
+        name = "ep" if few or not likelihood.smooth else "laplace"
     kind = ExpectationPropagation if name == "ep" else LaplaceInference
     return kind(features, target.obs, offset)

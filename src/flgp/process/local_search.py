@@ -137,7 +137,7 @@ def keep_local(
 def _inference(function: LearnedFunction, features: Array, points: Array, n_neighbors: int) -> LocalInference:
     target = function.target
     columns = target.with_constant(features)
-    return local_inference(target.likelihood, columns, target.obs, target.constant.mean, points, n_neighbors)
+    return local_inference(target.likelihood, columns, target.obs, target.prior_mean, points, n_neighbors)
 
 
 def _evidence(

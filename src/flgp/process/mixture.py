@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from .._stored import stored
 from .._typing import Array, IntArray
-from ..likelihoods import AnyLikelihood, Categorical, Gaussian, Likelihood
+from ..likelihoods import AnyLikelihood, Categorical, Gaussian, Likelihood, Ordinal
 from ..terms import Terms
 from ..terms.base import View
 from ..terms.local.euclidean import LocalModel
@@ -72,6 +72,13 @@ class Component:
             return mean, np.maximum(second - mean**2, 0.0)
         latent, likelihood = self.latent_moments(views), self.given(size)
         return likelihood.predictive_mean(*latent), likelihood.predictive_variance(*latent)
+
+    def level_probabilities(self, views: Sequence[View]) -> Array:
+        """P(level) (b, K) of an ordinal likelihood."""
+        assert isinstance(self.likelihood, Ordinal)
+        if isinstance(self.field, DrawsField):
+            return self.field.average(self.likelihood.conditional_probabilities, views[self.layer], None)
+        return self.likelihood.probabilities(*self.latent_moments(views))
 
     def _mean_of(self, f: Array, size: Array | None = None) -> Array:
         """E[y | f]."""
@@ -147,6 +154,10 @@ class LatentFunction:
     def predictive_mean(self, views: Sequence[View], size: Array | None = None) -> Array:
         """E y (b,)."""
         return self._mean_of(lambda part: part.predictive_mean(views, size))
+
+    def level_probabilities(self, views: Sequence[View]) -> Array:
+        """P(level) (b, K) of an ordinal likelihood."""
+        return self._mean_of(lambda part: part.level_probabilities(views))
 
     def predictive_moments(self, views: Sequence[View], size: Array | None = None) -> tuple[Array, Array]:
         """E y and Var y, (b,) each."""

@@ -173,8 +173,10 @@ def representative(target: Target) -> tuple[Target, IntArray]:
     if len(rows) == len(codes):
         return target, rows
     kept, own = np.unique(codes[rows], return_inverse=True)
-    obs = replace(target.obs.take(rows), y=own.astype(float))
+    obs = target.obs.take(rows)
+    offset = obs.offset[:, kept] if obs.offset.ndim == 2 else obs.offset
+    obs = replace(obs, y=own.astype(float), offset=offset)
     likelihood = target.likelihood
     if isinstance(likelihood, Categorical):
-        likelihood = Categorical(len(kept))
+        likelihood = replace(likelihood, n_classes=len(kept))
     return replace(target, rows=target.rows[rows], obs=obs, likelihood=likelihood), rows

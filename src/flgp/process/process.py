@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -48,14 +48,22 @@ class Process:
         """The terms at some rows, for every layer."""
         return tuple(terms.view(inputs) for terms in self.layers)
 
+    def each(self, views: Sequence[View]) -> list[tuple[LatentFunction, list[View]]]:
+        """Every function, with the views that hold its own offset."""
+        return [
+            (function, [view.of_function(k) for view in views]) for k, function in enumerate(self.functions)
+        ]
+
     def class_probabilities(self, views: Sequence[View]) -> Array:
         """P(class) (b, C) of coupled functions."""
         assert self.coupled is not None
         total = np.zeros((len(views[0]), self.coupled.n_classes))
+        offset = 0.0 if views[0].offset is None else views[0].offset
+        views = [replace(view, offset=None) for view in views]
         for parts in zip(*(function.components for function in self.functions), strict=True):
             fields = [part.field for part in parts if isinstance(part.field, ClassField)]
             mean, variance = class_moments(fields, views[parts[0].layer])
-            total += parts[0].weight * self.coupled.probabilities(mean, variance)
+            total += parts[0].weight * self.coupled.probabilities(mean + offset, variance)
         return total
 
     def draws(
@@ -75,7 +83,8 @@ class Process:
         if self.correlation is not None:
             return iter(self._linked_draws(views, n_draws, rng, prior, self.correlation))
         counts = None if self.coupled is None else self.functions[0].shares_of(n_draws, rng)
-        return (f.draws(self.layers, views, n_draws, rng, prior, counts) for f in self.functions)
+        each = self.each(views)
+        return (f.draws(self.layers, own, n_draws, rng, prior, counts) for f, own in each)
 
     def _linked_draws(
         self,

@@ -63,6 +63,10 @@ def predictive_quantile(
         above = probability(middle) >= level
         high = np.where(above, middle, high)
         low = np.where(above, low, middle)
+    # Amounts may be exactly 0 with a probability of their own.
+    around_zero = (low < 0) & (high > 0)
+    if not discrete and around_zero.any():
+        high = np.where(around_zero & (probability(np.zeros_like(high)) >= level), 0.0, high)
     return high
 
 

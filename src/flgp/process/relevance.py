@@ -73,11 +73,12 @@ def working_labels(target: Target) -> Array | None:
         columns = class_columns(target)
         return columns if np.any(columns) else None
     if isinstance(likelihood, Gaussian):
-        values = obs.y
+        values = obs.y - obs.offset
     else:  # the logarithm of a count or of a waiting time is about linear in f
         size = obs.exposure * obs.trials
         rate = obs.y / size
         values = np.log(np.maximum(rate, 0.0) + 0.5 / size) if np.all(obs.y >= 0) else rate
+        values = values - obs.offset
     centred = values - np.average(values, weights=obs.weight)
     return centred[:, None] if np.any(centred) else None
 

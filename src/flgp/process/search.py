@@ -164,8 +164,8 @@ def starting_points(
     """
     space, target = evidence.space, evidence.target
     manifold, free = space.manifold, space.free
-    scale = target.likelihood.latent_scale(target.obs)
-    initial = target.likelihood.initial_parameters(target.obs)
+    scale = target.likelihood.latent_scale(target.plain)
+    initial = target.likelihood.initial_parameters(target.plain)
     others = [name for name in evidence.terms.parameters if name not in (TIME, AMPLITUDE)]
     spreads = (1.0,) if isinstance(target.likelihood, Gaussian) else (0.6, 3.0)
     shares = _SHARES if others and manifold is not None else ((1.0, 1.0),)

@@ -109,25 +109,25 @@ def map_rows(
     X: RowLike,
     function: Callable[..., Any],
     block_rows: int = 8_192,
-    beside: Any = None,
+    beside: Sequence[Any] = (),
 ) -> Any:
     """`function` of every block of rows of X; its array, or each array of its tuple, is concatenated.
 
     Blocks are written into the result as they arrive, so no more memory than the result is needed. `function`
-    also gets the rows of `beside` (n,) that belong to the block, if given.
+    also gets those rows of each array of `beside` (n, …) that belong to the block.
     """
     if hasattr(X, "map_rows"):
-        assert beside is None  # the estimators refuse it for rows on a cluster
+        assert not beside  # the estimators refuse it for rows on a cluster
         return X.map_rows(function)
     return map_blocks(row_blocks(X, block_rows), X.shape[0], function, beside)
 
 
-def map_blocks(blocks: Blocks[Any], n: int, function: Callable[..., Any], beside: Any = None) -> Any:
+def map_blocks(blocks: Blocks[Any], n: int, function: Callable[..., Any], beside: Sequence[Any] = ()) -> Any:
     """The same for blocks of n rows in all."""
 
     def one(pair: tuple[Callable[[], Any], tuple[int, int]]) -> Any:
         block, (start, stop) = pair[0](), pair[1]
-        return function(block) if beside is None else function(block, beside[start:stop])
+        return function(block, *(values[start:stop] for values in beside))
 
     spans = pairwise([*blocks.starts, n])
     parts = thread_map(one, list(zip(blocks._makers, spans, strict=True)))

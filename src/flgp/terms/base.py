@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
 
 from .._stored import stored
-from .._typing import Array
+from .._typing import Array, IntArray
 from ..geometry.base import Places, Rows
 from ..priors import Prior
 
@@ -22,6 +23,7 @@ class Inputs:
     X: Array | None  # (b, p) all columns; None where only the places are known
     places: Places
     coordinates: Array | None = None  # (b, q) where a local term measures distances
+    offset: Array | None = None  # (b, k) added to each of k latent functions
 
     def __len__(self) -> int:
         return len(self.places.closeness)
@@ -43,16 +45,26 @@ class TermView:
     """
 
     rows: Rows
-    gap: Array | None = None  # None: 0 everywhere
+    known_gap: Array | None = None  # None: 0 everywhere, unless a whitener says more
     levels: Array | None = None  # (b,) points of one level have the same gap
     remainder: Array | None = None  # (b, q) the gaps are this times q independent numbers
+    whitener: Array | None = None  # (s, k) at the nodes: the features, where the gap is 1 - |features|²
 
-    def take(self, part: slice) -> TermView:
+    @cached_property
+    def gap(self) -> Array | None:
+        """(b,), computed when a variance is asked for: means do without."""
+        if self.whitener is None:
+            return self.known_gap
+        features = self.rows.combine(self.whitener)
+        return np.clip(1.0 - np.einsum("ij,ij->i", features, features), 0.0, 1.0)
+
+    def take(self, part: slice | IntArray) -> TermView:
         """The same for some of the points."""
         gap, levels, rest = (
-            None if values is None else values[part] for values in (self.gap, self.levels, self.remainder)
+            None if values is None else values[part]
+            for values in (self.known_gap, self.levels, self.remainder)
         )
-        return TermView(self.rows.take(part), gap, levels, rest)
+        return TermView(self.rows.take(part), gap, levels, rest, self.whitener)
 
     def gap_covariance(self, other: TermView | None = None) -> Array:
         """Covariance of the gaps at unit variance, between points (b, b) or with those of another view."""
@@ -85,15 +97,25 @@ class View:
     terms: tuple[TermView, ...]
     size: int  # b
     coordinates: Array | None = None  # (b, q) where a local term measures distances
+    offset: Array | None = None  # (b, k) added to each of k latent functions, or (b,) to this one
 
     def __len__(self) -> int:
         return self.size
 
-    def take(self, part: slice) -> View:
+    def of_function(self, which: int) -> View:
+        """With the offset of one function."""
+        return self if self.offset is None else replace(self, offset=self.offset[:, which])
+
+    def shift(self) -> Array:
+        """The offset (b,), 0 where there is none."""
+        return np.zeros(self.size) if self.offset is None else self.offset
+
+    def take(self, part: slice | IntArray) -> View:
         """The same for some of the points."""
         points = None if self.coordinates is None else self.coordinates[part]
-        size = len(range(*part.indices(self.size)))
-        return View(tuple(term.take(part) for term in self.terms), size, points)
+        size = len(range(*part.indices(self.size))) if isinstance(part, slice) else len(part)
+        offset = None if self.offset is None else self.offset[part]
+        return View(tuple(term.take(part) for term in self.terms), size, points, offset)
 
 
 class Term(Protocol):
@@ -176,7 +198,7 @@ class Terms:
 
     def view(self, at: Inputs) -> View:
         """Every term at any rows."""
-        return View(tuple(part.view(at) for part in self.parts), len(at), at.coordinates)
+        return View(tuple(part.view(at) for part in self.parts), len(at), at.coordinates, at.offset)
 
     def variances(self, values: Mapping[str, float]) -> Array:
         """Prior variances d of all features."""

@@ -15,7 +15,7 @@ from flgp.experiments.measure import MEASUREMENTS
 
 
 def run(case="circles", method="flgp-lk", n=1000, repeat=0, seconds=1.0, error=0.0, **more):
-    return Run(case, method, n, repeat, 1, seconds, 2.0**20, error, **more)
+    return Run(case, method, n, repeat, 1, seconds, 2.0**20, error, cpu=2 * seconds, **more)
 
 
 def test_small_circles_with_what_is_installed():
@@ -37,6 +37,26 @@ def test_small_spiral(method):
     (one,) = run_case(CASES["spiral"], sizes=[600], methods=[method], repeats=1)
     assert one.status == "ok"
     assert 0 < one.error < 4
+
+
+@pytest.mark.parametrize(
+    ("case", "method", "n"),
+    [
+        ("circles", "flgp", 600),
+        ("baselines", "flgp-x", 300),
+        ("baselines", "glgp", 300),
+        ("baselines", "sparse-glgp", 600),
+        ("volume", "flgp", 600),
+        ("volume", "gpboost-vecchia", 600),
+    ],
+)
+def test_small_runs_of_the_other_cases(case, method, n):
+    if method == "gpboost-vecchia":
+        pytest.importorskip("gpboost", exc_type=ImportError)
+    (one,) = run_case(CASES[case], sizes=[n], methods=[method], repeats=1)
+    assert one.status == "ok"
+    assert one.cpu > 0
+    assert one.error < (0.5 if case != "volume" else 1.5)
 
 
 def test_methods_that_are_not_there_are_said_to_be(monkeypatch):
@@ -69,8 +89,11 @@ def test_table_has_medians_ratios_and_slopes(tmp_path):
     runs = [run(n=n, repeat=r, seconds=n * t) for n in (10, 100) for r, t in enumerate([1.0, 2.0, 9.0])]
     runs += [run(method="label-spreading", n=10, seconds=60.0), run(method="ckdtree", status="n too large")]
     text = table(runs)
-    assert "| circles | 10 | flgp-lk | 1 | 3 | 20.000 | 40.000 | 1.00 | 1 | 0.0000 |" in text
-    assert "| circles | 10 | label-spreading | 1 | 1 | 60.000 | 0.000 | 3.00 | 1 | 0.0000 |" in text
+    assert "| circles | 10 | flgp-lk | 1 | 3 | 20.000 | 40.000 | 1.00 | 40.000 | 1.00 | 1 | 0.0000 |" in text
+    assert (
+        "| circles | 10 | label-spreading | 1 | 1 | 60.000 | 0.000 | 3.00 | 120.000 | 3.00 | 1 | 0.0000 |"
+        in text
+    )
     assert "n too large" in text
     assert "time grows as n^1.00" in text
     assert fitted_slopes(runs) == {("circles", "flgp-lk"): pytest.approx(1.0)}

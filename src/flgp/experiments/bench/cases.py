@@ -68,6 +68,19 @@ def spiral_problem(n: int, seed: int) -> Problem:
     return Problem(data.X, data.f, rows, data.f[rows] + 0.5 * rng.standard_normal(len(rows)), "regression")
 
 
+def volume_problem(n: int, seed: int) -> Problem:
+    """A map like those of brains: n voxels of a folded sheet, smooth and rough parts, a fifth labelled."""
+    rng = np.random.default_rng(seed)
+    side = int(np.ceil((3.0 * n) ** (1 / 3))) + 2
+    grid = np.stack(np.meshgrid(*[np.arange(side)] * 3, indexing="ij"), axis=-1).reshape(-1, 3) / side
+    depth = np.abs(np.sin(7.0 * grid[:, 0]) + np.cos(6.0 * grid[:, 1]) + np.sin(8.0 * grid[:, 2]))
+    X = grid[np.argsort(depth, kind="stable")[:n]]
+    waves = rng.standard_normal((200, 3)) * rng.choice([6.0, 25.0], size=200)[:, None]
+    f = np.cos(X @ waves.T + rng.uniform(0, 2 * np.pi, 200)) @ rng.standard_normal(200) / 10.0
+    rows = _labels(rng, f, n // 5, False)
+    return Problem(X, f, rows, f[rows] + 0.3 * rng.standard_normal(len(rows)), "regression")
+
+
 _CLASSIFIERS = (
     "flgp-lk",
     "flgp-sk",
@@ -107,6 +120,7 @@ CASES = {
             mnist_problem,
             (70_000,),
             (
+                "flgp",
                 "flgp-lk",
                 "label-spreading",
                 "graphlearning-laplace",
@@ -116,6 +130,14 @@ CASES = {
             {"n_anchors": 1500, "n_neighbors": 3, "n_eigenpairs": 100},
             _SLOW,
         ),
+        Case(
+            "baselines",
+            circles_problem,
+            (3_000, 9_000),
+            ("flgp-x", "glgp", "sparse-glgp"),
+            _CIRCLES,
+        ),
+        Case("volume", volume_problem, (70_746,), ("flgp", "gpboost-vecchia"), {"n_eigenpairs": 100}),
         Case(
             "spiral",
             spiral_problem,

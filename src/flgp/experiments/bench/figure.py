@@ -35,12 +35,20 @@ def plot_runs(runs: Sequence[Run]) -> Any:
             judged = [line for line in mine if not math.isnan(line.error)]
             if judged:
                 right.plot(
-                    [line.seconds for line in judged], [line.error for line in judged], "o", label=method
+                    [line.seconds for line in judged], [line.error for line in judged], "o-", label=method
+                )
+            for line in judged:
+                right.annotate(
+                    f"{method}, n = {line.n:,}",
+                    (line.seconds, line.error),
+                    (4, 4),
+                    textcoords="offset points",
+                    fontsize="x-small",
                 )
         left.set(title=f"{case}, {lines[0].threads} thread(s)", xlabel="n", ylabel="seconds")
         right.set(title="left and low is better", xlabel="seconds", ylabel="error", xscale="log")
         left.legend(fontsize="small")
-        right.legend(fontsize="small")
+        right.margins(x=0.25, y=0.15)
     return figure
 
 

@@ -33,9 +33,11 @@ kind <- c(binary = "logit_gp", multiclass = "logit_mult_gp", regression = "regre
 fit <- getExportedValue("FLGP", paste0("fit_", weights, "_", kind, "_rcpp"))
 
 started <- Sys.time()
+used <- proc.time()
 invisible(capture.output(result <- do.call(fit, arguments)))
 seconds <- as.numeric(Sys.time() - started, units = "secs")
+cpu <- sum((proc.time() - used)[c("user.self", "sys.self")])
 
 gap <- as.vector(result$Y_pred$test) - y[rest]
 error <- if (options[["task"]] == "regression") sqrt(mean(gap^2)) else mean(gap != 0)
-cat(sprintf('{"seconds": %.6f, "memory": null, "error": %.8f}\n', seconds, error))
+cat(sprintf('{"seconds": %.6f, "cpu": %.6f, "memory": null, "error": %.8f}\n', seconds, cpu, error))

@@ -27,6 +27,7 @@ class Summary:
     repeats: int
     seconds: float
     spread: float  # half the range of the seconds
+    cpu: float
     memory: float
     error: float
     status: str
@@ -52,6 +53,7 @@ def _summary(group: list[Run]) -> Summary:
         len(good),
         median(seconds) if good else math.nan,
         (max(seconds) - min(seconds)) / 2 if good else math.nan,
+        median(run.cpu for run in good) if good else math.nan,
         median(run.memory for run in good) if good else math.nan,
         median(run.error for run in good) if good else math.nan,
         next((run.status for run in group if run.status != "ok"), "ok"),
@@ -59,23 +61,24 @@ def _summary(group: list[Run]) -> Summary:
 
 
 def table(runs: Sequence[Run]) -> str:
-    """Medians as a Markdown table; `ratio` is to the first method of the same problem."""
+    """Medians as a Markdown table; ratios are to the first method of the same problem that ran."""
     lines = [
-        "| case | n | method | threads | runs | seconds | ± | ratio | peak MB | error |",
-        "| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| case | n | method | threads | runs | seconds | ± | ratio | CPU s | CPU ratio | peak MB | error |",
+        "| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
-    reference: dict[tuple[str, int], float] = {}
+    reference: dict[tuple[str, int], Summary] = {}
     for line in summaries(runs):
-        base = reference.setdefault((line.case, line.n), line.seconds)
         start = f"| {line.case} | {line.n:,} | {line.method} | {line.threads}"
         if not line.repeats:
-            lines.append(f"{start} | 0 | {line.status} | | | | |")
+            lines.append(f"{start} | 0 | {line.status} | | | | | | |")
             continue
+        base = reference.setdefault((line.case, line.n), line)
         error = "" if math.isnan(line.error) else f"{line.error:.4f}"
         memory = "" if math.isnan(line.memory) else f"{line.memory / 2**20:.0f}"
         lines.append(
             f"{start} | {line.repeats} | {line.seconds:.3f} | {line.spread:.3f} | "
-            f"{line.seconds / base:.2f} | {memory} | {error} |"
+            f"{line.seconds / base.seconds:.2f} | {line.cpu:.3f} | {line.cpu / base.cpu:.2f} | "
+            f"{memory} | {error} |"
         )
     for (case, method), slope in fitted_slopes(runs).items():
         lines.append(f"\n{case}, {method}: time grows as n^{slope:.2f}")

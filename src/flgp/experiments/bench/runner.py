@@ -21,6 +21,11 @@ from .cases import Case, Problem
 
 # The package that each method needs.
 _PACKAGES = {
+    "flgp": "flgp",
+    "flgp-x": "flgp",
+    "glgp": "flgp",
+    "sparse-glgp": "flgp",
+    "gpboost-vecchia": "gpboost",
     "flgp-lk": "flgp",
     "flgp-sk": "flgp",
     "ckdtree": "scipy",
@@ -45,6 +50,7 @@ class Run:
     seconds: float = float("nan")
     memory: float = float("nan")  # peak bytes beyond the data (for R: of the whole process)
     error: float = float("nan")  # fraction of wrong classes, or root mean squared error; unlabelled rows
+    cpu: float = float("nan")  # seconds of all threads: what a busy machine does not change
     status: str = "ok"
 
 

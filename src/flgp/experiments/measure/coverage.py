@@ -19,14 +19,22 @@ from ... import FLGPRegressor, HeatKernelFeatures
 from ..._typing import Array
 from ...datasets import spiral
 from ...likelihoods import (
+    AsymmetricLaplace,
     Bernoulli,
+    Beta,
     Binomial,
     Exponential,
     Gamma,
     Gaussian,
+    HurdleNegativeBinomial,
+    HurdlePoisson,
     NegativeBinomial,
+    Ordinal,
     Poisson,
     StudentT,
+    Tweedie,
+    ZeroInflatedNegativeBinomial,
+    ZeroInflatedPoisson,
 )
 from .catalogue import parser_for
 
@@ -49,6 +57,22 @@ CASES: dict[str, tuple[Any, Any, float]] = {
     "gamma": (Gamma(shape=2.0), Gamma(), 1.0),
     "exponential": (Exponential(), Exponential(), 1.0),
     "student_t": (StudentT(scale=0.5), StudentT(), 1.0),
+    "beta": (Beta(precision=10.0), Beta(), 1.0),
+    "ordinal": (Ordinal(levels=(0, 1, 2, 3), gaps=(1.5, 1.5)), Ordinal(levels=(0, 1, 2, 3)), 2.0),
+    "tweedie": (Tweedie(dispersion=1.0), Tweedie(), 1.0),
+    "zero_inflated_poisson": (ZeroInflatedPoisson(zero_odds=0.5), ZeroInflatedPoisson(), 1.0),
+    "zero_inflated_negative_binomial": (
+        ZeroInflatedNegativeBinomial(zero_odds=0.5, dispersion=0.5),
+        ZeroInflatedNegativeBinomial(),
+        1.0,
+    ),
+    "hurdle_poisson": (HurdlePoisson(zero_odds=0.5), HurdlePoisson(), 1.0),
+    "hurdle_negative_binomial": (
+        HurdleNegativeBinomial(zero_odds=0.5, dispersion=0.5),
+        HurdleNegativeBinomial(),
+        1.0,
+    ),
+    "asymmetric_laplace": (AsymmetricLaplace(scale=0.2, quantile=0.7), AsymmetricLaplace(quantile=0.7), 1.0),
 }
 TRIALS = 5
 

@@ -62,10 +62,7 @@ class LocalFeatures:
 
     def view(self, at: Inputs) -> TermView:
         """k(x), and the share of the variance that the points do not explain."""
-        k = self._correlations(at)
-        known = k @ self.inverse.T
-        gap = np.clip(1.0 - np.einsum("ij,ij->i", known, known), 0.0, 1.0)
-        return TermView(MatrixRows(k), gap)
+        return TermView(MatrixRows(self._correlations(at)), whitener=self.inverse.T)
 
     def at_nodes(self, weights: Array) -> Array:
         """L⁻ᵀ β."""

@@ -14,6 +14,8 @@ from ...geometry.point_cloud.neighbors import NeighborSearch
 _FAR = 1e100
 # Number of grids in the ordering: the smallest cell is 2^-30 of the whole.
 _LEVELS = 60
+# Distances whose inverse, times the finest level, would overflow; and what to multiply them by.
+_TINY, _ENLARGED = 1e-270, 2.0**500
 # Coordinates handled at once (4 MB), so that they stay in cache.
 _BATCH_ENTRIES = 500_000
 
@@ -81,6 +83,8 @@ def coarse_to_fine(points: Array, rng: np.random.Generator) -> IntArray:
     hash_weights = rng.integers(1, 2**62, size=p) * 2 + 1
     origin, shift = points.min(axis=0), rng.random(p)
     size, done = float(np.ptp(points, axis=0).max()), 0
+    if 0 < size < _TINY:  # an exact power of two, so that 1/size is finite
+        points, origin, size = points * _ENLARGED, origin * _ENLARGED, size * _ENLARGED
     for level in range(_LEVELS if size > 0 else 0):
         cells = np.floor((points[order] - origin) * (2 ** (level / 2) / size) + shift).astype(np.int64)
         # The first point of each cell: one that is already placed, if there is one.

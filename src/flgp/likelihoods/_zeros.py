@@ -1,0 +1,101 @@
+"""Counts with more zeros, or fewer, than their distribution has."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+
+import numpy as np
+from scipy.special import expit, log_expit
+
+from .._typing import Array
+from ._base import Likelihood, Observations
+from ._exposed import Exposed
+from ._log_link import as_exposure, safe_exp
+from .negative_binomial import NegativeBinomial
+from .observations import refuse_fractions
+from .poisson import Poisson
+
+Counts = Poisson | NegativeBinomial
+
+
+class ExtraZeros(Likelihood):
+    """What zero-inflated and hurdle counts have in common: a share of zeros that is learned as its odds."""
+
+    uses = ("exposure",)
+    discrete = True
+
+    @property
+    @abstractmethod
+    def counts(self) -> Counts:
+        """The distribution of the counts, with its parameters."""
+
+    @property
+    def zero_share(self) -> float:
+        """π = odds/(1 + odds)."""
+        return float(expit(self._log_odds()))
+
+    def _log_odds(self) -> float:
+        return float(np.log(self._parameter("zero_odds")))
+
+    def _log_shares(self) -> tuple[float, float]:
+        """Log π and log(1 - π)."""
+        return float(log_expit(self._log_odds())), float(log_expit(-self._log_odds()))
+
+    def of_size(self, size: Array) -> Likelihood:
+        """The distribution of y at this exposure."""
+        return Exposed(self, np.log(size))
+
+    def without_offset(self, obs: Observations) -> Observations:
+        """The offset as a factor of the exposure."""
+        return as_exposure(obs)
+
+    def validate(self, obs: Observations) -> None:
+        """Refuse negative and fractional counts."""
+        super().validate(obs)
+        remedy = "Pass counts in y and their base in `exposure`, or use likelihood='tweedie' for amounts."
+        refuse_fractions(obs.y, obs, "Counts", remedy)
+
+    def _positive(self, obs: Observations) -> Observations:
+        """The positive counts, or all if there are none."""
+        return obs.take(obs.y > 0) if np.any(obs.y > 0) else obs
+
+    def _share_of_zeros(self, obs: Observations) -> float:
+        """Among the labels, with half a label more of either kind."""
+        total, share = float(len(obs.y)), obs.weight / np.mean(obs.weight)
+        return (float(share @ (obs.y == 0)) + 0.5) / (total + 1.0)
+
+    def initial_mean(self, obs: Observations) -> float:
+        """Of the positive counts: zeros may be of either kind."""
+        return self._any_counts().initial_mean(self._positive(obs))
+
+    def latent_scale(self, obs: Observations) -> float:
+        """Of the positive counts."""
+        return self._any_counts().latent_scale(self._positive(obs))
+
+    def initial_parameters(self, obs: Observations) -> dict[str, float]:
+        """Half of the zeros are extra ones; then as without them."""
+        share = 0.5 * self._share_of_zeros(obs)
+        own = self._any_counts().initial_parameters(self._positive(obs))
+        return {"zero_odds": share / (1.0 - share), **own}
+
+    def parameter_bounds(self, obs: Observations) -> dict[str, tuple[float, float]]:
+        """Shares from 0.01 % to 99.99 %."""
+        return {"zero_odds": (1e-4, 1e4), **self._any_counts().parameter_bounds(self._positive(obs))}
+
+    @abstractmethod
+    def _any_counts(self) -> Counts:
+        """The kind of counts, whose parameters may be missing."""
+
+
+def log_none(counts: Counts, log_mean: Array) -> Array:
+    """Log p(0) of a count with this logarithm of the mean: -μ, or -log(1 + αμ)/α."""
+    if isinstance(counts, Poisson):
+        return -safe_exp(log_mean)
+    dispersion = counts.dispersion or 0.0
+    return np.asarray(log_expit(-(log_mean + np.log(dispersion))) / dispersion)
+
+
+def none_of(obs: Observations) -> Observations:
+    """The same rows with a count of 0."""
+    return replace(obs, y=np.zeros_like(obs.y))

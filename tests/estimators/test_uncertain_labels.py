@@ -1,0 +1,130 @@
+"""Soft labels, votes, and labels of which some are wrong."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from flgp import FLGPClassifier, load, save
+from flgp.likelihoods import Bernoulli, Categorical, NoisyBernoulli, Observations
+
+SMALL = {"n_anchors": 80, "n_neighbors": 3, "n_eigenpairs": 30, "random_state": 0, "linear": None}
+
+
+def rings(n_classes=2, n=600, seed=0):
+    rng = np.random.default_rng(seed)
+    angle, c = rng.uniform(0, 2 * np.pi, n), np.arange(n) % n_classes
+    X = (1.0 + c)[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    return X + 0.03 * rng.normal(size=(n, 2)), c, rng
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.3])
+def test_the_label_is_a_mixture(noise, rng):
+    f = rng.normal(0, 2, 20)
+    clean, noisy = Bernoulli(), NoisyBernoulli(label_noise=noise)
+    for y in (0.0, 1.0):
+        obs = Observations.of(np.full(20, y))
+        want = noise / 2 + (1 - noise) * np.exp(clean.log_density(obs, f))
+        np.testing.assert_allclose(np.exp(noisy.log_density(obs, f)), want, rtol=1e-12)
+    f = rng.normal(0, 2, (10, 4))
+    obs = Observations.of(rng.integers(0, 4, 10))
+    want = noise / 4 + (1 - noise) * np.exp(Categorical(4).log_density(obs, f))
+    np.testing.assert_allclose(np.exp(Categorical(4, noise).log_density(obs, f)), want, rtol=1e-12)
+    np.testing.assert_array_equal(Categorical(4, noise).conditional(f), Categorical(4).conditional(f))
+
+
+def test_derivatives_of_noisy_labels(rng):
+    likelihood, f, step = NoisyBernoulli(label_noise=0.2), rng.normal(0, 3, 40), 1e-4
+    obs = Observations.of(rng.integers(0, 2, 40))
+    d = likelihood.derivatives(obs, f)
+
+    def slope(function):
+        return (function(f + step) - function(f - step)) / (2 * step)
+
+    np.testing.assert_allclose(d.gradient, slope(lambda g: likelihood.log_density(obs, g)), atol=1e-7)
+    np.testing.assert_allclose(
+        d.curvature, -slope(lambda g: likelihood.derivatives(obs, g).gradient), atol=1e-7
+    )
+    np.testing.assert_allclose(d.third, -slope(lambda g: likelihood.derivatives(obs, g).curvature), atol=1e-7)
+    assert d.curvature.min() < 0
+    # Moments against sums over a fine grid.
+    mean, variance, grid = f[:6], np.full(6, 4.0), np.linspace(-40, 40, 200_001)
+    got = likelihood.tilted(obs.take(slice(6)), mean, variance)
+    for i in range(6):
+        weight = np.exp(likelihood.log_density(obs.take([i]), grid) - (grid - mean[i]) ** 2 / 8)
+        total = weight.sum()
+        center = weight @ grid / total
+        spread = weight @ (grid - center) ** 2 / total
+        normal = np.exp(-((grid - mean[i]) ** 2) / 8).sum()
+        assert got.log_normalizer[i] == pytest.approx(np.log(total / normal), abs=1e-8)
+        assert got.gradient[i] == pytest.approx((center - mean[i]) / 4, abs=1e-7)
+        assert got.curvature[i] == pytest.approx((1 - spread / 4) / 4, abs=1e-7)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_wrong_labels_do_not_turn_a_cluster(n_classes, tmp_path):
+    X, c, rng = rings(n_classes, 800)
+    y = np.full(len(c), -1)
+    rows = rng.permutation(len(c))[:160]
+    y[rows] = c[rows]
+    wrong = rows[:32]
+    y[wrong] = (c[wrong] + rng.integers(1, n_classes, 32)) % n_classes
+    model = FLGPClassifier(label_noise="auto", **SMALL).fit(X, y)
+    assert 0.1 <= model.label_noise_ <= 0.5  # 0.2·C/(C - 1), with a right one by chance now and then
+    assert np.mean(model.predict(X) == c) > 0.98
+    assert model.predict_proba(X[wrong])[np.arange(32), c[wrong]].mean() > 0.8
+    save(model, tmp_path / "m.flgp")
+    again = load(tmp_path / "m.flgp")
+    np.testing.assert_allclose(again.predict_proba(X), model.predict_proba(X), rtol=1e-9)
+    assert again.label_noise_ == model.label_noise_
+    clean = FLGPClassifier(label_noise="auto", **SMALL).fit(
+        X, np.where(np.isin(np.arange(len(c)), rows), c, -1)
+    )
+    assert clean.label_noise_ <= 0.1
+    clean.update(X[:2], c[:2])
+    assert np.mean(clean.predict(X) == c) > 0.98
+
+
+def test_one_hot_rows_are_labels_and_votes_are_weights():
+    X, c, _ = rings(3, 300)
+    labeled = np.arange(300) % 5 == 0
+    hard = np.where(labeled, c, -1)
+    votes = np.where(labeled[:, None], np.eye(3)[c], np.nan)
+    one, other = FLGPClassifier(**SMALL).fit(X, hard), FLGPClassifier(**SMALL).fit(X, votes)
+    np.testing.assert_allclose(other.predict_proba(X), one.predict_proba(X), rtol=1e-6, atol=1e-9)
+    weights = np.where(labeled, 3.0, 0.0)
+    three = FLGPClassifier(**SMALL).fit(X, hard, sample_weight=weights)
+    counted = FLGPClassifier(**SMALL).fit(X, 3 * votes)
+    np.testing.assert_allclose(counted.predict_proba(X), three.predict_proba(X), rtol=1e-6, atol=1e-9)
+    frame = pd.DataFrame(votes, columns=["a", "b", "c"])
+    named = FLGPClassifier(**SMALL).fit(X, frame)
+    assert named.classes_.tolist() == ["a", "b", "c"]
+    assert set(np.unique(named.predict(X))) == {"a", "b", "c"}
+    named.update(X[1:2], frame.iloc[0:1])
+    soft = np.where(labeled[:, None], 0.8 * np.eye(3)[c] + 0.2 / 3, np.nan)
+    unsure = FLGPClassifier(**SMALL).fit(X, soft)
+    assert unsure.predict_proba(X).max(axis=1).mean() < one.predict_proba(X).max(axis=1).mean()
+    assert np.mean(unsure.predict(X) == c) > 0.95
+
+
+def test_what_is_refused():
+    X, c, _ = rings(2, 60)
+    votes = np.eye(2)[c]
+    for bad, message in (
+        (np.where(np.arange(60)[:, None] == 3, [[np.nan, 1.0]], votes), "whole row.*row 3"),
+        (-votes, "at least 0"),
+        (np.zeros((60, 2)), "not all 0"),
+        (np.full((60, 2), np.nan), "no labelled row"),
+        (votes * [1.0, 0.0] + [1.0, 0.0], "Class 1 has no vote"),
+        (votes[:10], "10 rows but X has 60"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            FLGPClassifier(**SMALL).fit(X, bad)
+    for noise in (1.0, -0.1, "some", True):
+        with pytest.raises(ValueError, match="label_noise"):
+            FLGPClassifier(label_noise=noise, **SMALL).fit(X, c)
+    for options in ({"inference": "laplace"}, {"multi_class": "one_vs_rest"}):
+        with pytest.raises(ValueError, match="label_noise needs expectation propagation"):
+            FLGPClassifier(label_noise=0.1, **options, **SMALL).fit(X, c)
+    model = FLGPClassifier(**SMALL).fit(X, votes)
+    with pytest.raises(ValueError, match="score needs one label"):
+        model.score(X, votes)
