@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -70,7 +70,7 @@ class Process:
         self, views: Sequence[View], n_draws: int, rng: np.random.Generator, prior: bool = False
     ) -> list[Array]:
         """Joint draws of every latent function, (b, n_draws) each."""
-        each = self.component_draws(views, n_draws, rng, prior)
+        each = list(self.component_draws(views, n_draws, rng, prior))
         if self.coupled is not None:  # the same component in every draw
             order = rng.permutation(n_draws)
             return [np.concatenate([f for _, f in parts], axis=1)[:, order] for parts in each]
@@ -78,13 +78,13 @@ class Process:
 
     def component_draws(
         self, views: Sequence[View], n_draws: int, rng: np.random.Generator, prior: bool = False
-    ) -> list[list[tuple[Component, Array]]]:
-        """The same by component: every function's components, each with its share of the draws."""
+    ) -> Iterator[list[tuple[Component, Array]]]:
+        """The same by component, one function after the other: each component with its share of the draws."""
         if self.correlation is not None:
-            return self._linked_draws(views, n_draws, rng, prior, self.correlation)
+            return iter(self._linked_draws(views, n_draws, rng, prior, self.correlation))
         counts = None if self.coupled is None else self.functions[0].shares_of(n_draws, rng)
         each = self.each(views)
-        return [f.draws(self.layers, own, n_draws, rng, prior, counts) for f, own in each]
+        return (f.draws(self.layers, own, n_draws, rng, prior, counts) for f, own in each)
 
     def _linked_draws(
         self,
