@@ -17,7 +17,7 @@ PAGE = ROOT / "docs" / "contributing.md"
 
 # In the order of reading: a file, and its functions, classes and methods on the path.
 PATH = {
-    "estimators/classifier.py": "FLGPClassifier.fit FLGPClassifier._labels FLGPClassifier._targets",
+    "estimators/regressor.py": "FLGPRegressor.fit FLGPRegressor._targets FLGPRegressor._target",
     "estimators/_model.py": "HeatKernelModel._validated HeatKernelModel._geometry "
     "HeatKernelModel._choose_roles HeatKernelModel._fit_geometry HeatKernelModel._keep_geometry locate",
     "estimators/_fitting.py": "fit_model _settings _TermsOn _labeled_inputs _finish",
@@ -28,7 +28,7 @@ PATH = {
     "process/learning.py": "learn learn_on learn_function evidence_of make_inference",
     "process/evidence.py": "Target HyperSpace Evidence",
     "process/search.py": "starting_points maximize",
-    "inference/expectation_propagation.py": "ExpectationPropagation",
+    "inference/gaussian.py": "GaussianInference",
     "process/posterior.py": "make_process _component _gaussian",
 }
 
