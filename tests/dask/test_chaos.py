@@ -248,7 +248,7 @@ def test_limits_that_are_no_times_are_refused(rings):
 
     X, y, _ = rings
     with (
-        Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None),
+        Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0"),
         dask.config.set({"flgp.pass-timeout": "soon"}),
         pytest.raises(ValueError, match=r"flgp\.pass-timeout='soon'"),
     ):

@@ -101,7 +101,7 @@ def test_chains_agree_with_expectation_propagation(ring_data):
     pytest.importorskip("polyagamma")
     X, f, rng = ring_data
     labels = np.where(np.arange(300) < 60, rng.random(300) < 1 / (1 + np.exp(-3 * f)), -1)
-    plain = {"residual": None, "calibrate": False}
+    plain = {"residual": None, "multi_class": "one_vs_rest"}  # both with a logit
     exact = FLGPClassifier(inference="gibbs", **plain, **CHAINS, **SMALL).fit(X, labels)
     approximate = FLGPClassifier(**plain, **SMALL).fit(X, labels)
     gap = np.abs(exact.predict_proba(X) - approximate.predict_proba(X))

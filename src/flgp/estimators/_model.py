@@ -283,7 +283,7 @@ class HeatKernelModel:
 
         given = [values for values in (offset, beside) if values is not None]
         # Few rows are answered at once: not worth a word.
-        much = X.shape[0] >= _MANY_ROWS
+        much = not is_distributed(X) and X.shape[0] >= _MANY_ROWS
         with self._working(), stage(f"answers for {X.shape[0]:,} points") if much else nullcontext():
             fitted = getattr(self, "_fitted_rows_", None)
             if fitted is None or not fitted.are(X):

@@ -12,7 +12,10 @@ from ..likelihoods.observations import LARGEST, rows_in_words
 
 def is_votes(y: Any) -> bool:
     """Whether y has a column for each class."""
-    return np.ndim(y) == 2 and np.shape(y)[1] > 1
+    shape = getattr(y, "shape", None)
+    if shape is None:
+        shape = np.asarray(y, dtype=object).shape
+    return len(shape) == 2 and shape[1] > 1
 
 
 def expanded_votes(y: Any, n: int, complete: bool) -> tuple[IntArray, Array, Array]:

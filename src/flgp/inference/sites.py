@@ -34,8 +34,11 @@ class SiteSolver(Protocol):
         """Marginals of f (m,); for several shifts (m, C) of the same precisions, means (m, C)."""
         ...
 
-    def weights(self, dual: Array) -> Array:
-        """Posterior means (M,) or (M, C) of the weights, from ν - τ∘f̄."""
+    def weights(self, marginals: Marginals, tau: Array, nu: Array) -> Array:
+        """Posterior means (M, C) of the weights for several shifts (m, C), for precisions that are not 0.
+
+        Without the difference ν - τ∘f̄, which leaves nothing but rounding where τ is large.
+        """
         ...
 
     def dense(self, tau: Array) -> tuple[Array, Array]:
@@ -69,9 +72,10 @@ class PrimalSolver:
         variance = np.maximum(np.einsum("ij,ij->j", T, T), self.smallest)
         return Marginals(T.T @ (T @ nu), variance, _log_det(L), L)
 
-    def weights(self, dual: Array) -> Array:
-        """D^(1/2) Aᵀ(ν - τ∘f̄)."""
-        return _columns(self.root, self.A.T @ dual)
+    def weights(self, marginals: Marginals, tau: Array, nu: Array) -> Array:
+        """D^(1/2) H⁻¹Aᵀν."""
+        solved = linalg.cho_solve((marginals.cholesky, True), self.A.T @ nu, check_finite=False)
+        return self.root[:, None] * solved
 
     def dense(self, tau: Array) -> tuple[Array, Array]:
         """The whitened weights: f = A v."""
@@ -111,9 +115,11 @@ class DualSolver:
         variance = np.maximum(self.prior_variance - np.einsum("ij,ij->j", T, T), self.smallest)
         return Marginals(self.K @ nu - T.T @ (T @ nu), variance, _log_det(L), L)
 
-    def weights(self, dual: Array) -> Array:
-        """D^(1/2) Aᵀ(ν - τ∘f̄)."""
-        return _columns(self.root, self.A.T @ dual)
+    def weights(self, marginals: Marginals, tau: Array, nu: Array) -> Array:
+        """D^(1/2) Aᵀ τ^½ B⁻¹ τ^(-½) ν."""
+        root = np.sqrt(tau)[:, None]
+        solved = linalg.cho_solve((marginals.cholesky, True), nu / root, check_finite=False)
+        return self.root[:, None] * (self.A.T @ (root * solved))
 
     def dense(self, tau: Array) -> tuple[Array, Array]:
         """The latent values themselves."""
@@ -138,11 +144,6 @@ def _cholesky_of_one_plus(matrix: Array) -> Array:
     """Lower Cholesky factor of I + matrix, of which the lower triangle is read; the matrix is used up."""
     np.einsum("ii->i", matrix)[:] += 1.0  # a view of the diagonal
     return safe_cholesky(matrix)
-
-
-def _columns(scale: Array, values: Array) -> Array:
-    """Rows of values (M,) or (M, C) times scale (M,)."""
-    return scale * values if values.ndim == 1 else scale[:, None] * values
 
 
 def _inverse(L: Array) -> Array:

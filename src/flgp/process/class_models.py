@@ -37,6 +37,8 @@ _SCALE, _SCALE_SPREAD = 6.0, 1.0
 _SEEN = {PROBIT: 5.0, SQUARES: 1.0, LINEAR: 2.0}
 # A model with a smaller share is not worth its predictions.
 _LIGHTEST = 0.05
+# Labels of each class, on average, from which on models are weighed at all.
+_FEWEST = 3
 _ROUNDS = 200
 
 
@@ -165,7 +167,7 @@ def least_squares_model(
     nu = tau[:, None] * (scale * columns)
     together = solver.marginals(tau, nu)
     first = solver.finish(replace(together, mean=together.mean[:, 0]), tau, nu[:, 0])[1]
-    means = solver.weights(nu - tau[:, None] * together.mean)
+    means = solver.weights(together, tau, nu)
     posteriors = [replace(first, mean=np.ascontiguousarray(mean)) for mean in means.T]
     variance_of_constant = float(scale**2 * d[-1]) if target.constant.learned else None
     constants = tuple(Constant(scale * float(c), variance_of_constant) for c in offset)
@@ -183,7 +185,9 @@ def own_probability(target: Target, mean: Array, variance: Array) -> Array:
 
 
 def weighed(target: Target, models: Sequence[ClassModel]) -> list[ClassModel]:
-    """The mixture that predicts left-out labels best."""
+    """The mixture that predicts left-out labels best; the first model if labels are too few to tell."""
+    if len(target.obs.y) < _FEWEST * n_classes(target.likelihood):
+        return [models[0]]
     p = np.stack([model.left_out for model in models], axis=1)
     counted, seen = _counted(target), np.array([_SEEN[model.name] for model in models])
     shares = seen / seen.sum()
