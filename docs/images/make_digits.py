@@ -10,9 +10,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
+from sklearn.manifold import TSNE
 from sklearn.neighbors import KNeighborsClassifier
 
-from flgp import FLGPClassifier, views
+from flgp import FLGPClassifier, HeatKernelFeatures
 
 N_LABELS, N_DRAWS = 100, 3
 
@@ -32,7 +33,9 @@ def main() -> None:
         for name, fitted in zip(errors, found, strict=True):
             errors[name].append(100 * np.mean(fitted.predict(X[rest]) != truth[rest]))
     figure, axes = plt.subplots(1, 2, figsize=(10, 3.6), width_ratios=(1.7, 1), layout="constrained")
-    place = views.coordinates(model, X, "eigenmap")
+    # Ten clusters do not fit into two eigenfunctions: t-SNE lays thirty of them out in the plane.
+    features = HeatKernelFeatures(n_eigenpairs=30, random_state=0).fit_transform(X)
+    place = TSNE(perplexity=40, random_state=0).fit_transform(features)
     shown = model.predict(X)
     axes[0].scatter(*place.T, c=shown, s=9, cmap="tab10", linewidths=0)
     axes[0].scatter(*place[rows].T, s=24, facecolors="none", edgecolors="k", linewidths=0.7)
