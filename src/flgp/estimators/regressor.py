@@ -58,7 +58,7 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         σ² of the Gaussian likelihood. None: learned.
     likelihood : str or Likelihood, default "gaussian"
         "gaussian", "student_t", "asymmetric_laplace" (quantiles), "poisson", "negative_binomial", the same
-        with "zero_inflated_" or "hurdle_" before it, "gamma", "exponential", "tweedie" (amounts with zeros),
+        with `zero_inflated_` or `hurdle_` before it, "gamma", "exponential", "tweedie" (amounts with zeros),
         "beta" (proportions), "binomial", "bernoulli", "probit", "ordinal" (levels), or an instance from
         `flgp.likelihoods` (or your own).
     inference : {{"auto", "laplace", "ep", "gibbs"}}
