@@ -93,7 +93,7 @@ def pooled_optimum(
     evidence = Evidence(inference, terms, pooled, HyperSpace.of(pooled, terms, given))
     starts, alternatives = starting_points(evidence, None, None)
     best = maximize(evidence, starts, alternatives, rough)
-    return optimum_at(evidence, np.round(best.theta, _DECIMALS), None, rough)
+    return optimum_at(evidence, _rounded(evidence.space, best.theta), None, rough)
 
 
 @dataclass(frozen=True)
@@ -156,9 +156,14 @@ def shared_optimum(whole: Evidence, part: Evidence, start: Optimum) -> Optimum:
     end = climb(part, best, bounds, rough=True) if space.free else None
     if end is not None and not isinstance(part.target.likelihood, Categorical):
         end = climb(part, end.x, bounds, rough=False)  # cheap for two classes
-    optimum = optimum_at(whole, np.round(best if end is None else end.x, _DECIMALS), end)
+    optimum = optimum_at(whole, _rounded(space, best if end is None else end.x), end)
     optimum.report.message = "shared by all classes"
     return optimum
+
+
+def _rounded(space: HyperSpace, theta: Array) -> Array:
+    """Theta to so many decimals, still within its bounds."""
+    return np.clip(np.round(theta, _DECIMALS), *np.transpose(space.log_bounds())) if len(theta) else theta
 
 
 def _variances(terms: Terms, values: Mapping[str, float]) -> list[tuple[Term, Array]]:
