@@ -371,7 +371,9 @@ def _learn_relevance(
     numbers = isinstance(targets[0].likelihood, Gaussian)
     obs = targets[0].obs
     weight = obs.weight / obs.noise_scale
-    found = learn_relevance(points, responses, weight, NUMBERS if numbers else CLASSES)
+    kind = NUMBERS if numbers else CLASSES
+    with blas_for(min(len(points), kind.most)):
+        found = learn_relevance(points, responses, weight, kind)
     linear = model._linear_ if automatic and model._roles_.local is None else None
     if linear is not None and len(linear.columns) == points.shape[1]:
         model._linear_ = linear.with_relevance(found.linear)

@@ -30,7 +30,7 @@ from ._docs import documented
 from ._fitting import fit_model, transduce, update_model
 from ._latent import LatentModel, labeled_rows
 from .class_labels import plain_labels
-from .class_prior import check_class_prior, log_odds_shift, shifted, soft_shares
+from .class_prior import check_class_prior, log_odds_shift, shifted, soft_shares, with_prior_classes
 from .class_votes import expanded_votes, is_votes
 from .labels import Labels
 from .offsets import probit_offsets
@@ -69,9 +69,9 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         The label that means "unlabelled".
     class_prior : {{"uniform", "labels"}}, array of shape (C,) or mapping, optional
         Shares of the classes among all points, where they are known: log odds are shifted until the mean
-        probability over the fitted rows is that. An array is in the order of `classes_`. "labels": half way
-        towards the shares among the labels, which are noisy. None: nothing is assumed. `update` keeps the
-        shift.
+        probability over the fitted rows is that. An array is in the order of `classes_`; a mapping may also
+        name classes without a label. "labels": half way towards the shares among the labels, which are noisy.
+        None: nothing is assumed. `update` keeps the shift.
     label_noise : float in [0, 1) or "auto", optional
         Share of the labels that are drawn at random, from all classes: a label that its neighbours contradict
         then stops pulling. "auto": the share with the largest evidence (`label_noise_`). For expectation
@@ -163,7 +163,8 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             self._check_parameters()
             X = self._validated(X, reset=True)
             labels = self._labels(X, y, sample_weight, complete=True)
-            self.classes_ = np.unique(labels.y)
+            self.classes_ = with_prior_classes(labels.y, self.class_prior)
+            self._note_unlabeled(labels)
             own = self._training_offset(offset, X, self._n_functions(), X_unlabeled)
             labels = _with_offset(labels, own)
             self._choose_roles(X, len(labels))
@@ -234,16 +235,17 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             known = None if relearn else dict(zip(self._function_names(), self._known_, strict=True))
             labels = self._all_labels(added, replace)
             before = self.classes_
-            if own is not None and not np.array_equal(np.unique(labels.y), before):
+            if own is not None and not np.array_equal(with_prior_classes(labels.y, self.class_prior), before):
                 raise ValueError(
                     "offset has columns for other classes than these labels. Fit again with all classes."
                 )
-            targets = self._targets(labels, known)
-            if self._shift_ is not None and not np.array_equal(self.classes_, before):
+            seen = self._kept_labels().y
+            if self._shift_ is not None and not np.array_equal(np.unique(labels.y), np.unique(seen)):
                 raise ValueError(
-                    "class_prior has shares of other classes than these labels. Fit again with shares of all "
-                    "classes."
+                    "class_prior was applied to labels of other classes than these. Fit again with shares of "
+                    "all classes."
                 )
+            targets = self._targets(labels, known)
             update_model(self, labels, targets)
             if relearn and self._searches_noise():
                 self._choose_noise(labels)
@@ -306,7 +308,8 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
     def _labels(self, X: Any, y: Any, sample_weight: Any, complete: bool = False) -> Labels:
         """The labelled rows among those of X; several votes on a point are several labels there."""
         if is_votes(y):
-            rows, classes, votes = expanded_votes(y, len(X), complete)
+            shares = self.class_prior if isinstance(self.class_prior, Mapping) else {}
+            rows, classes, votes = expanded_votes(y, len(X), complete, shares)
             given = check_weights(sample_weight, np.asarray(np.bincount(rows, minlength=len(X)) == 0))[0]
             whole = votes if given is None else votes * given[rows]
             kept = whole > 0
@@ -320,6 +323,18 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             known = {"weight": None if weight is None else weight[labeled]}
         refuse_repeats(known["weight"])
         return Labels(labeled_rows(X, labeled), classes, known, labeled)
+
+    def _note_unlabeled(self, labels: Labels) -> None:
+        """A class that has a share but no label is known by its share alone."""
+        absent = np.setdiff1d(self.classes_, labels.y).tolist()
+        if absent:
+            names = ", ".join(repr(name) for name in absent[:3]) + (", …" if len(absent) > 3 else "")
+            warnings.warn(
+                f"No row is labelled {names}: class_prior says how many rows are, and nothing says which. "
+                "Label a few of them.",
+                UserWarning,
+                stacklevel=3,
+            )
 
     # -- label noise -------------------------------------------------------------------------------------
 
@@ -379,7 +394,8 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
 
         With one class among the labels there is a single function, whose labels are all "yes".
         """
-        self.classes_, codes = np.unique(labels.y, return_inverse=True)
+        self.classes_ = with_prior_classes(labels.y, self.class_prior)
+        codes = np.searchsorted(self.classes_, labels.y)
         positions, weight, count = np.arange(len(codes)), labels.known["weight"], len(self.classes_)
         names = self._function_names()
         if known is None:

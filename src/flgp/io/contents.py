@@ -316,16 +316,16 @@ class _Fit:
             same = "are of other classes than the model's"
             if len(self.labels["y"].shape) != 1:
                 raise wrong("labels", same)
-            self.check.later("labels", same, _same_classes, self.labels["y"], classes)
+            # Shares may name classes that have no label.
+            fits = _same_classes if self.given.get("class_prior") is None else _known_classes
+            self.check.later("labels", same, fits, self.labels["y"], classes)
         probable = self.learned.get("transduction_proba_")
         if probable is not None and probable.shape[1] != size:
             raise wrong("transduction_proba_", "has another number of classes than the model")
         predicted = self.learned.get("transduction_")
         if predicted is not None:
             words = "has classes that the model does not know"
-            self.check.later(
-                "transduction_", words, lambda y, known: np.isin(y, known).all(), predicted, classes
-            )
+            self.check.later("transduction_", words, _known_classes, predicted, classes)
 
     def _known_values(self, known: Record, component: Record, where: str) -> None:
         """Hyperparameters by name must be those of the terms and of the likelihood."""
@@ -396,6 +396,10 @@ class _Fit:
             raise wrong(where, "names no column")
         words = "names columns that X does not have"
         self.check.later(where, words, lambda values: values.max() < size, ref, key=size)
+
+
+def _known_classes(y: np.ndarray, classes: np.ndarray) -> bool:
+    return bool(np.isin(y, classes).all())
 
 
 def _same_classes(y: np.ndarray, classes: np.ndarray) -> bool:
