@@ -66,12 +66,13 @@ def check_class_prior(given: Any, classes: Array) -> Array | str | None:
         raise ValueError("class_prior must be positive shares. Leave out classes that do not occur.")
     if abs(float(shares.sum()) - 1.0) > _ROUNDING:
         raise ValueError(f"class_prior sums to {shares.sum():g}, not to 1. Divide it by its sum.")
-    return shares
+    return shares / shares.sum()
 
 
-def log_odds_shift(p: Array, shares: Array) -> Array:
+def log_odds_shift(p: Array, shares: Array, start: Array | None = None) -> Array:
     """Numbers (C,) to add to the log probabilities p (n, C), so that their mean over the rows is `shares`."""
-    log_p, shift = np.log(np.maximum(p, np.finfo(float).tiny)), np.zeros(p.shape[1])
+    log_p = np.log(np.maximum(p, np.finfo(float).tiny))
+    shift = np.zeros(p.shape[1]) if start is None else start
 
     def excess(at: Array) -> tuple[float, Array, Array]:
         """A convex function whose gradient is what the mean probabilities have too much; and these."""
