@@ -277,10 +277,9 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         noise = self.label_noise
         if noise is None:
             return
-        if isinstance(noise, str):
-            check_choice("label_noise", noise, ("auto",))
-        elif isinstance(noise, bool) or not isinstance(noise, numbers.Real) or not 0.0 <= noise < 1.0:
-            raise ValueError(f"label_noise={noise!r} must be at least 0 and below 1, 'auto' or None.")
+        number = isinstance(noise, numbers.Real) and not isinstance(noise, bool)
+        if not (noise == "auto" or (number and 0.0 <= float(noise) < 1.0)):
+            raise ValueError(f"label_noise={noise!r} must be None, 'auto' or a number in [0, 1).")
         if self.inference not in ("auto", "ep") or self.multi_class == "one_vs_rest":
             raise ValueError(
                 "label_noise needs expectation propagation and classes that are learned together. Use "

@@ -26,6 +26,7 @@ _KNOWN = {"regressor": {"noise_scale", "exposure", "trials", "weight"}, "classif
 _LEARNED_BY = {
     "gamma likelihood": ("shape",),
     "Gaussian likelihood": ("noise_variance",),
+    "heteroscedastic Gaussian likelihood": ("noise_variance", "noise_time", "noise_spread"),
     "negative binomial likelihood": ("dispersion",),
     "Student-t likelihood": ("scale",),
     "beta likelihood": ("precision",),
