@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import log_ndtr, ndtri
+from scipy.special import log_ndtr, ndtr, ndtri
 
 from .._stored import stored
 from .._typing import Array, IntArray
@@ -167,7 +167,11 @@ def _probabilities(mean: Array, sd: Array, low: Array, high: Array, n_nodes: int
     """By the midpoint rule between where the largest latent hardly ever and nearly always is."""
     steps = (np.arange(n_nodes) + 0.5) / n_nodes
     z = ((low[:, None] + (high - low)[:, None] * steps)[:, :, None] - mean[:, None]) / sd[:, None]
-    log_cdf = log_ndtr(z)  # (b, Q, C)
-    log_density = log_cdf.sum(axis=2, keepdims=True) - log_cdf - 0.5 * z * z
-    p = np.exp(log_density).sum(axis=1) / sd
+    cdf = ndtr(z)  # (b, Q, C)
+    # Where a product of all is too small for a number, so is what it would add: at some nodes none is.
+    density = cdf.prod(axis=2, keepdims=True) / np.maximum(cdf, np.finfo(float).tiny)
+    np.multiply(z, z, out=z)
+    z *= -0.5
+    density *= np.exp(z, out=z)
+    p = density.sum(axis=1) / sd
     return p / p.sum(axis=1, keepdims=True)

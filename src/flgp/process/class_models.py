@@ -10,7 +10,7 @@ itself as left-out labels allow.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -29,7 +29,7 @@ PROBIT, SQUARES, LINEAR = "probit", "least squares", "linear least squares"
 # Factors of f that are compared; what they are thought to be where no label tells, and how far from it, in
 # logarithms: of a posterior mean by expectation propagation (which is too wide where classes have a factor
 # each), and of a least-squares fit to zeros and ones.
-_FACTORS = np.exp(np.linspace(-1.2, 2.4, 37))
+_FACTORS, _STRIDE = np.exp(np.linspace(-1.2, 2.4, 37)), 4
 _SHARPNESS_OF_TWO, _SHARPNESS, _SHARPNESS_SPREAD = 1.0, 1.5, 0.7
 _SCALE, _SCALE_SPREAD = 6.0, 1.0
 # Labels that each model is thought to have explained before any is seen: classes are no numbers, and what has
@@ -107,13 +107,12 @@ def probit_model(
         Of f at every label, given all others.
     """
     middle = _SHARPNESS if isinstance(target.likelihood, Categorical) else _SHARPNESS_OF_TWO
-    best, sharpness = -np.inf, 1.0
-    left_out: Array = np.empty(0)
-    for factor in _FACTORS.tolist():
+
+    def scored(factor: float) -> tuple[float, Array]:
         p = own_probability(target, factor * mean, variance)
-        score = _score(target, p) - 0.5 * (np.log(factor / middle) / _SHARPNESS_SPREAD) ** 2
-        if score > best:
-            best, sharpness, left_out = score, factor, p
+        return _score(target, p) - 0.5 * (np.log(factor / middle) / _SHARPNESS_SPREAD) ** 2, p
+
+    sharpness, left_out = _best_factor(scored, _FACTORS)
     sharper = tuple(replace(posterior, mean=sharpness * posterior.mean) for posterior in posteriors)
     constant = replace(target.constant, mean=sharpness * target.constant.mean)
     return ClassModel(PROBIT, sharper, variances, (constant,) * len(sharper), left_out), sharpness
@@ -155,13 +154,12 @@ def least_squares_model(
     ]
     mean, variance = (np.stack(part, axis=1) for part in zip(*left, strict=True))
     mean = mean + offset
-    best, scale = -np.inf, _SCALE
-    left_out: Array = np.empty(0)
-    for factor in (_SCALE * _FACTORS / np.sqrt(_FACTORS[0] * _FACTORS[-1])).tolist():
+
+    def scored(factor: float) -> tuple[float, Array]:
         p = own_probability(target, _flat(factor * mean), _flat(factor**2 * variance))
-        score = _score(target, p) - 0.5 * (np.log(factor / _SCALE) / _SCALE_SPREAD) ** 2
-        if score > best:
-            best, scale, left_out = score, factor, p
+        return _score(target, p) - 0.5 * (np.log(factor / _SCALE) / _SCALE_SPREAD) ** 2, p
+
+    scale, left_out = _best_factor(scored, _SCALE * _FACTORS / np.sqrt(_FACTORS[0] * _FACTORS[-1]))
     # One factorisation for all classes: their posteriors differ in the mean only.
     solver, tau = make_solver(design, scale**2 * d), weight / (scale**2 * noise)
     nu = tau[:, None] * (scale * columns)
@@ -201,6 +199,17 @@ def weighed(target: Target, models: Sequence[ClassModel]) -> list[ClassModel]:
     return [
         replace(model, weight=float(share)) for model, share in zip(models, shares, strict=True) if share > 0
     ]
+
+
+def _best_factor(scored: Callable[[float], tuple[float, Array]], factors: Array) -> tuple[float, Array]:
+    """The factor with the highest score, and what came with it: every fourth one first, then those nearby."""
+    found = {i: scored(float(factors[i])) for i in range(0, len(factors), _STRIDE)}
+    near = max(found, key=lambda i: found[i][0])
+    for i in range(max(near - _STRIDE + 1, 0), min(near + _STRIDE, len(factors))):
+        if i != near:
+            found[i] = scored(float(factors[i]))
+    best = max(found, key=lambda i: found[i][0])
+    return float(factors[best]), found[best][1]
 
 
 def _score(target: Target, p: Array) -> float:
