@@ -23,6 +23,7 @@ LIKELIHOODS = (
     "auto",
     "classes",
     "gaussian",
+    "heteroscedastic",
     "student_t",
     "poisson",
     "negative_binomial",
