@@ -43,8 +43,9 @@ RESIDUALS = ("local", "auto")
 MEANS = ("auto", "constant", "zero")
 # Labels, and labels for each class, from which on a line and the distance are told from a manifold.
 _FEWEST, _FEWEST_PER_CLASS = 5, 3
-# Fitted rows over which shares of classes are averaged, and that are divided into clusters.
-_SHARE_ROWS, _CLUSTER_ROWS = 20_000, 5_000
+# Fitted rows over which shares of classes are averaged, and that are divided into clusters; more labels than
+# this say where classes are better than clusters do.
+_SHARE_ROWS, _CLUSTER_ROWS, _CLUSTER_LABELS = 20_000, 5_000, 500
 # Log odds of an offset that say: certain.
 _LARGEST_LOGIT = 30.0
 # Shares of random labels that label_noise="auto" compares, and with which the geometry is chosen.
@@ -527,7 +528,7 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             return KnownShares(log_odds_shift(p, soft_shares(p, counts)))
         shift = log_odds_shift(p, shares)
         manifold = [part for part in self._process_.layers[0].parts if isinstance(part, Manifold)]
-        if not manifold:
+        if not manifold or len(labels) > _CLUSTER_LABELS:
             return KnownShares(shift)
         fewer = None if own is None else own[:_CLUSTER_ROWS]
         clusters = self._clusters(manifold[0], X[:_CLUSTER_ROWS], labels, fewer, shares)
