@@ -214,6 +214,16 @@ def test_a_map_of_neighbourhoods_keeps_many_clusters_apart(tmp_path):
     assert len(np.unique(neighborhoods(model, copies, model._inputs(copies).places, X[:0])[0], axis=0)) <= 4
 
 
+def test_many_notes_are_folded_away(regression, tmp_path):
+    model, X, y = regression
+    write_report(model, X, tmp_path / "r.html", y, notes=[f"note <{k}>" for k in range(5)], max_points=100)
+    text = (tmp_path / "r.html").read_text()
+    folded = re.search(r"How the table was read: 5 notes</summary>(.*?)</details>(.*?)</section>", text, re.S)
+    assert folded[1].count("<p") == 5
+    assert "note &lt;4&gt;" in folded[1]
+    assert "The view shows 100 of the 900 points" in folded[2]
+
+
 def test_few_labels_are_said_to_leave_much_open(classes):
     model, X, y = classes
     known = np.flatnonzero(y != None)  # noqa: E711
