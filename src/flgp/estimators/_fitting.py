@@ -451,11 +451,12 @@ def _term_shares(model: LatentModel, rows: RowLike | None) -> dict[str, float]:
     else:
         n = rows.shape[0]
         X = take_rows(rows, np.unique(np.linspace(0, n - 1, min(n, _SHARE_ROWS)).astype(int)))
-    views = process.at(model._inputs(np.asarray(X, dtype=np.float64)))
     total = np.zeros(len(process.names))
-    for function in process.functions:
-        parts = function.variations(views)  # a constant does not vary
-        total[1 : 1 + len(parts)] += parts / max(float(parts.sum()), 1e-300)
+    with blas_for(len(model.eigenvalues_)):
+        views = process.at(model._inputs(np.asarray(X, dtype=np.float64)))
+        for function in process.functions:
+            parts = function.variations(views)  # a constant does not vary
+            total[1 : 1 + len(parts)] += parts / max(float(parts.sum()), 1e-300)
     shares = total / max(float(total.sum()), 1e-300)
     return dict(zip(process.names, shares.tolist(), strict=True))
 

@@ -109,8 +109,9 @@ def learn_on(
 
     `beside`: what was learned at another bandwidth, to begin from. `rough`: good enough to rank bandwidths.
     """
-    terms = settings.terms_on(basis, labels)
-    features = terms.features(labels)
+    with blas_for(max(len(labels), len(basis.eigenvalues))):
+        terms = settings.terms_on(basis, labels)
+        features = terms.features(labels)
     if targets[0].exclusive:
         return _learn_classes(basis, terms, features, targets[0], settings, rough)
     if (settings.shared or settings.rank) and len(targets) > 1:
