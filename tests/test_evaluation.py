@@ -146,6 +146,17 @@ def test_the_verdict_in_words(rings):
     )
 
 
+def test_as_often_right_is_not_clearly_better():
+    """Two far clumps: everybody is always right, and the model only states surer probabilities."""
+    rng = np.random.default_rng(0)
+    truth = np.repeat(["left", "right"], 100)
+    X = rng.normal(size=(200, 2)) + 30.0 * (truth == "right")[:, None]
+    y = np.where(np.arange(200) % 2, truth, None)
+    found = evaluate(FLGPClassifier(unlabeled=None, **SMALL), X, y)
+    assert found.scores["flgp"]["accuracy"] == found.scores[found.best_reference()]["accuracy"] == 1.0
+    assert not any("The model is clearly better" in line for line in verdict(found))
+
+
 def test_the_interval_of_a_proportion():
     low, high = wilson(90, 100)
     assert (round(low, 4), round(high, 4)) == (0.8256, 0.9448)  # statsmodels' proportion_confint, "wilson"

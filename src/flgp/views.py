@@ -22,6 +22,7 @@ _LEAST_SHARE = 0.05
 # They must also not be functions of one another: the first few are compared with their average over the
 # nearest anchors in the coordinates chosen so far.
 _CANDIDATES, _LEAST_NOVELTY, _NEAREST = 12, 0.4, 10
+_MOST_NODES = 3_000  # anchors at which they are compared
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,8 @@ def coordinates(
 def _eigenmap(model: Any, X: Array, dimensions: int, places: Places | None) -> Array:
     """The slowest eigenfunctions that live on more than a few anchors; possibly fewer than wanted."""
     # A known geometry has no anchors: use the points themselves.
-    at_anchors = eigenfunctions(model, getattr(model, "anchors_", X), _CANDIDATES)
+    nodes = np.asarray(getattr(model, "anchors_", X))
+    at_anchors = eigenfunctions(model, nodes[:: len(nodes) // _MOST_NODES + 1], _CANDIDATES)
     squares = at_anchors**2
     share = squares.sum(axis=0) ** 2 / (len(squares) * np.maximum((squares**2).sum(axis=0), 1e-300))
     candidates = list(np.argsort(share < _LEAST_SHARE, kind="stable"))

@@ -6,6 +6,7 @@ import inspect
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -567,3 +568,30 @@ def test_drift_is_an_exit_code(tables, model, tmp_path, capsys):
     assert "the data changed" in json.loads(out)["notes"][-1]
     code, out, _ = run(capsys, *start, "--max-far-share", 0.05, "--far", 1e9)
     assert (code, json.loads(out)["far"]) == (0, 0)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory as Linux tells it")
+def test_prediction_of_a_long_file_needs_the_memory_of_a_block(tables, tmp_path, capsys):
+    folder, frame, _ = tables
+    model = tmp_path / "m.flgp"
+    fit = ("fit", folder / "n.csv", "--target", "height", "-o", model, "-q", "--option", "n_anchors=50")
+    succeed(capsys, *fit)
+    pandas.concat([frame] * 400).to_csv(tmp_path / "long.csv", index=False)  # 160,000 rows
+    code = (
+        "import re, sys\nfrom flgp.cli import main\n"
+        "try:\n    main(sys.argv[1:])\nexcept SystemExit:\n    pass\n"
+        "print(int(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1]) / 1024)"
+    )
+
+    def megabytes(table, rows):
+        command = ["predict", model, table, "-o", tmp_path / "p.csv", "-q", "--block-rows", rows]
+        command = [sys.executable, "-c", code, *map(str, command)]
+        return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+    short, long, whole = (
+        megabytes(folder / "n.csv", 4_000),
+        megabytes(tmp_path / "long.csv", 4_000),
+        megabytes(tmp_path / "long.csv", 10**6),
+    )
+    assert len(pandas.read_csv(tmp_path / "p.csv")) == 160_000
+    assert long - short < 0.7 * (whole - short)

@@ -60,22 +60,25 @@ def test_coverage_is_the_greedy_design_of_a_dense_gaussian_process():
     own, others, known = (
         correlated(rng.normal(size=(m, 5)), np.ones(m), np.arange(5.0), 0.3) for m in (8, 9, 2)
     )
-    doubt = rng.uniform(size=9)
-    chosen = cover(own, others, known, doubt, 3)
+    doubt, worth = rng.uniform(size=9), rng.uniform(size=8)
+    chosen = cover(own, others, known, worth, doubt, 3)
     done: list[int] = []
+
+    def doubted_variance(design):
+        inverse = np.linalg.inv(design @ design.T + 0.1 * np.eye(len(design)))
+        left = others @ others.T - others @ design.T @ inverse @ design @ others.T
+        return np.sum((doubt + 1e-3) * np.diag(left))
+
     for at in chosen:
-        left = []
-        for i in range(8):
-            design = np.concatenate([known, own[[*done, i]]])
-            gain = (
-                others
-                @ design.T
-                @ np.linalg.solve(design @ design.T + 0.1 * np.eye(len(design)), design @ others.T)
-            )
-            left.append(
-                np.sum((doubt + 1e-3) * (np.sum(others**2, axis=1) - np.diag(gain))) + 1e9 * (i in done)
-            )
-        assert at == np.argmin(left)
+        design = np.concatenate([known, own[done]])
+        gain = [
+            -1.0
+            if i in done
+            else (worth[i] + 1e-3)
+            * (doubted_variance(design) - doubted_variance(np.concatenate([design, own[[i]]])))
+            for i in range(8)
+        ]
+        assert at == np.argmax(gain)
         done.append(int(at))
 
 

@@ -177,7 +177,7 @@ def test_many_classes_and_long_names_stay_readable(tmp_path):
     model = FLGPClassifier(n_anchors=40, random_state=0, unlabeled=None, **plain).fit(X, y)
     write_report(model, X, tmp_path / "r.html", y, evaluation=evaluate(model, X, y, cv=3, prefit=True))
     text = (tmp_path / "r.html").read_text()
-    assert "<table class=confusion" not in text  # the most frequent confusions instead
+    assert 'class="confusion' not in text  # the most frequent confusions instead
     assert "one of 20 classes" in text
     assert len(text) < 300_000
 
@@ -202,8 +202,26 @@ def test_a_map_of_neighbourhoods_keeps_many_clusters_apart(tmp_path):
     assert kept(maps["eigenmap"][:, :2]) < kept(maps["neighbourhoods"])
     again = neighborhoods(model, X, model._inputs(X).places, X[:5])
     np.testing.assert_array_equal(again[1], again[0][:5])
+    # Between rows where no eigenfunction varies the columns decide.
+    apart = np.concatenate([X, 1e3 + rng.normal(size=(400, 6))])
+    with pytest.warns(UserWarning, match="no label"):
+        other = FLGPClassifier(n_anchors=200, random_state=0).fit(
+            apart, np.concatenate([y, np.full(400, -1)])
+        )
+    laid = neighborhoods(other, apart, other._inputs(apart).places, X[:0])[0]
+    assert np.ptp(laid[1600:], axis=0).min() > 0.02 * np.ptp(laid, axis=0).max()
     copies = np.repeat(X[:4], 30, axis=0)
     assert len(np.unique(neighborhoods(model, copies, model._inputs(copies).places, X[:0])[0], axis=0)) <= 4
+
+
+def test_many_notes_are_folded_away(regression, tmp_path):
+    model, X, y = regression
+    write_report(model, X, tmp_path / "r.html", y, notes=[f"note <{k}>" for k in range(5)], max_points=100)
+    text = (tmp_path / "r.html").read_text()
+    folded = re.search(r"How the table was read: 5 notes</summary>(.*?)</details>(.*?)</section>", text, re.S)
+    assert folded[1].count("<p") == 5
+    assert "note &lt;4&gt;" in folded[1]
+    assert "The view shows 100 of the 900 points" in folded[2]
 
 
 def test_few_labels_are_said_to_leave_much_open(classes):

@@ -78,7 +78,10 @@ def report(
                 feature_names=schema.feature_names,
                 target=schema.target or "y",
                 title=title or data.stem,
-                notes=[f"Scaling: {schema.scaling}.", *(f"{note}." for note in schema.notes)],
+                notes=[
+                    f"Scaling: {schema.scaling}.",
+                    *(f"{note[:1].upper()}{note[1:]}." for note in schema.notes),
+                ],
                 evaluation=found,
                 max_points=max_points,
                 **sizes,

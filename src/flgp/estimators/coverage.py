@@ -1,11 +1,11 @@
 """Rows that stand for many points in doubt: an optimal design on the graph, before labels say how f varies.
 
 With few labels the learned hyperparameters, and so the model's own variance, say little. What is known is the
-graph. So f is taken for a function with as many degrees of freedom as there will be labels: a heat kernel
-whose diffusion time leaves that many modes. Each row is chosen to lower the variance of this function most,
-summed over all points by how much the present model doubts them, and given the rows before it. Variances are
-shares of a point's own: otherwise a few points at the rim of the cloud, where eigenfunctions are large,
-outweigh thousands.
+graph. So f is taken for a smooth function, with a degree of freedom for every four labels there will be: a
+heat kernel whose diffusion time leaves that many modes. Each row is chosen to lower the variance of this
+function most, summed over all points by how much the present model doubts them, given the rows before it,
+and times the row's own doubt: a label that is foreseen tells little. Variances are shares of a point's own:
+otherwise a few points at the rim of the cloud, where eigenfunctions are large, outweigh thousands.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from .._typing import Array, IntArray
 
+MODES_PER_LABEL = 0.25
 # Variance of a label about f, as a share of f's.
 _NOISE = 0.1
 # Modes with less than this share of the largest variance change nothing.
@@ -41,7 +42,7 @@ def correlated(features: Array, closeness: Array, eigenvalues: Array, time: floa
     return S * (closeness / np.maximum(np.linalg.norm(S, axis=1), 1e-300))[:, None]
 
 
-def cover(own: Array, others: Array, known: Array, doubt: Array, n: int) -> IntArray:
+def cover(own: Array, others: Array, known: Array, own_doubt: Array, doubt: Array, n: int) -> IntArray:
     """Positions of n rows that lower the doubted variance at other points most, each given those before.
 
     Parameters
@@ -49,17 +50,18 @@ def cover(own: Array, others: Array, known: Array, doubt: Array, n: int) -> IntA
     own : array of shape (m, k), from `correlated`: the rows to choose from
     others : array of shape (b, k): the points that matter
     known : array of shape (l, k): those with a label
+    own_doubt : array of shape (m,): how little the label of each row is foreseen
     doubt : array of shape (b,): how much each point matters
     n : how many
     """
     own, others, known = own.copy(), others.copy(), known.copy()
-    weight = (np.maximum(doubt, 0.0) + _LEAST_DOUBT)[:, None]
+    worth, weight = (np.maximum(d, 0.0) + _LEAST_DOUBT for d in (own_doubt, doubt))
     for i in range(len(known)):
         _condition(known[i].copy(), (own, others, known))
     chosen: list[int] = []
     for _ in range(n):
-        gram = (others * weight).T @ others
-        fall = np.einsum("ij,ij->i", own @ gram, own) / (np.einsum("ij,ij->i", own, own) + _NOISE)
+        gram = (others * weight[:, None]).T @ others
+        fall = worth * np.einsum("ij,ij->i", own @ gram, own) / (np.einsum("ij,ij->i", own, own) + _NOISE)
         fall[chosen] = -np.inf
         chosen.append(int(np.argmax(fall)))
         _condition(own[chosen[-1]].copy(), (own, others))

@@ -18,7 +18,7 @@ from .._typing import Array, BoolArray, IntArray
 from ..process.field import WeightField
 from ..process.mixture import LatentFunction
 from ..rows.blocks import take_rows
-from .coverage import correlated, cover, diffusion_time
+from .coverage import MODES_PER_LABEL, correlated, cover, diffusion_time
 from .validation import check_choice, check_count
 
 if TYPE_CHECKING:
@@ -75,26 +75,29 @@ def suggest(
     pool = _sample(free, max(_MOST_CANDIDATES, n), rng)
     others = _sample(np.arange(len(X)), _MOST_REFERENCES, rng)
     if strategy == "coverage":
-        rows = take_rows(X, others)
-        doubt = _doubt(model, rows, None if probability is None else probability[others])
-        return pool[_covering(model, take_rows(X, pool), rows, doubt, n)]
+        return pool[_covering(model, X, pool, others, probability, n)]
     p = None if probability is None else (probability[pool], probability[others])
     own = np.zeros((len(pool), 1)) if offset is None else offset[pool]
     return pool[_least_variance(model, take_rows(X, pool), take_rows(X, others), p, n, own)]
 
 
-def _covering(model: LatentModel, own: Array, others: Array, doubt: Array, n: int) -> IntArray:
-    """Positions of n rows that stand for the most doubt at other points, on the graph alone."""
+def _covering(
+    model: LatentModel, X: Array, pool: IntArray, others: IntArray, probability: Array | None, n: int
+) -> IntArray:
+    """Positions in the pool of n rows that stand for the most doubt at other points, on the graph alone."""
     labels = getattr(model, "_labels_", None)
-    known = own[:0] if labels is None else np.asarray(labels.points)
-    time = diffusion_time(model.eigenvalues_, len(known) + n)
+    known = X[:0] if labels is None else np.asarray(labels.points)
+    time = diffusion_time(model.eigenvalues_, MODES_PER_LABEL * (len(known) + n))
 
     def at(rows: Array) -> Array:
         places = model._inputs(rows).places
         return correlated(model.basis_.features(places), places.closeness, model.eigenvalues_, time)
 
+    own, rest = take_rows(X, pool), take_rows(X, others)
+    chances = (None, None) if probability is None else (probability[pool], probability[others])
+    own_doubt, doubt = _doubt(model, own, chances[0]), _doubt(model, rest, chances[1])
     with model._working():
-        return cover(at(own), at(others), at(known), doubt, n)
+        return cover(at(own), at(rest), at(known), own_doubt, doubt, n)
 
 
 def _doubt(model: LatentModel, X: Array, probability: Array | None) -> Array:

@@ -58,7 +58,7 @@ def _comparison(found: Evaluation) -> list[str]:
     value = found.scores[best][found.main]
     shown = f"{100 * value:.1f} % right" if found.task == "classification" else f"typical error {value:.4g}"
     own = found.scores["flgp"][found.main]
-    ahead = own >= value if found.task == "classification" else own <= value
+    ahead = own > value if found.task == "classification" else own < value
     if len(found.y) < _FEWEST_TO_COMPARE:
         how = "So few labels cannot tell which is better"
     elif gain > _CLEAR * error and ahead:

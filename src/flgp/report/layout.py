@@ -19,6 +19,7 @@ _MODES, _MOST_MODES, _BEYOND_PARTS = 40, 120, 10
 _LANDMARKS, _PERPLEXITY, _ROUNDS = 1_200, 30.0, 500
 FEWEST = 50  # rows; fewer need no map of their neighbourhoods
 _NEAREST = 3
+_SHARE_OF_COLUMNS = 0.01
 
 
 def neighborhoods(model: Any, X: Array, places: Places, others: Array) -> tuple[Array, Array]:
@@ -33,7 +34,16 @@ def neighborhoods(model: Any, X: Array, places: Places, others: Array) -> tuple[
     """
     n_modes = min(len(model.eigenvalues_), max(_MODES, model.basis_.n_parts + _BEYOND_PARTS), _MOST_MODES)
     nodes = model.basis_.at_nodes(np.eye(len(model.eigenvalues_))[:, :n_modes])
-    own = _unit(model.basis_.rows(places).combine(nodes))
+    center, scale = (
+        X.mean(axis=0),
+        np.maximum(X.std(axis=0), 1e-300) * np.sqrt(X.shape[1]) / _SHARE_OF_COLUMNS,
+    )
+
+    def features(points: Array, at: Places) -> Array:
+        """Correlations of eigenfunctions; the columns tell points apart between which these do not vary."""
+        return np.hstack([_unit(model.basis_.rows(at).combine(nodes)), (points - center) / scale])
+
+    own = features(X, places)
     rng = np.random.default_rng(0)
     some = own if len(own) <= _LANDMARKS else own[np.sort(rng.choice(len(own), _LANDMARKS, replace=False))]
     # Copies of a row would be pushed apart; and t-SNE's threads wait for each other longer than they work.
@@ -43,8 +53,8 @@ def neighborhoods(model: Any, X: Array, places: Places, others: Array) -> tuple[
         closest = NearestNeighbors(n_neighbors=min(_NEAREST, len(some))).fit(some)
         found = [_among(laid, *closest.kneighbors(own))]
         if len(others):
-            rows = model.basis_.rows(model._inputs(others).places)
-            found.append(_among(laid, *closest.kneighbors(_unit(rows.combine(nodes)))))
+            at = features(others, model._inputs(others).places)
+            found.append(_among(laid, *closest.kneighbors(at)))
     return found[0], found[1] if len(others) else np.zeros((0, 2))
 
 

@@ -27,6 +27,7 @@ from .summary import confusion, effects, headline, listings
 
 # Number of dots in the residual plot; more would only hide one another.
 _RESIDUALS = 1500
+_FEW_NOTES = 3
 _SHARES = (-0.03, 1.03)  # room for dots at 0 and 1
 
 
@@ -74,10 +75,10 @@ def write_report(
     names = [f"x{i}" for i in range(X.shape[1])] if feature_names is None else list(feature_names)
     known = np.zeros(len(X), dtype=bool) if y is None else labeled(model, y)
     rows: IntArray = np.arange(len(X))
-    said = list(notes)
+    said = _notes(notes)
     if len(X) > max_points:
         rows = _sample(known, max_points, random_state)
-        said.append(f"The view shows {len(rows):,} of the {len(X):,} points, chosen at random.")
+        said += _notes([f"The view shows {len(rows):,} of the {len(X):,} points, chosen at random."])
     label = codes(model, y, known)[rows] if known.any() else None
     shown = X[rows]
     with stage(f"predictions for {len(rows):,} points"):
@@ -105,7 +106,7 @@ def write_report(
         ),
         lists=_resource("lists.js"),
         facts=facts(model, len(X), int(known.sum())),
-        notes="".join(f'<p class="muted">{escape(note)}</p>' for note in said),
+        notes=said,
         charts="\n".join(chart for chart in quality if chart),
         words=in_words(model),
         evidence=evidence,
@@ -115,6 +116,14 @@ def write_report(
         data=json.dumps(data, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c"),
     )
     write_text(path, text)
+
+
+def _notes(notes: Sequence[str]) -> str:
+    """Sentences below the summary; many of them are folded away."""
+    lines = "".join(f'<p class="muted">{escape(note)}</p>' for note in notes)
+    if len(notes) <= _FEW_NOTES:
+        return lines
+    return f"<details><summary>How the table was read: {len(notes)} notes</summary>{lines}</details>"
 
 
 def _held_out(found: Evaluation) -> str:

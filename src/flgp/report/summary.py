@@ -17,6 +17,7 @@ from .text import short
 _COUNTS = ("poisson", "negative_binomial", "binomial")
 _LISTED = 50  # rows in each list
 _MOST_CLASSES = 15  # of which a confusion matrix is readable
+_FEW_CLASSES, _SHORT_NAME = 4, 3  # names of more classes stand upright
 _EFFECT_ROWS, _EFFECT_COLUMNS = 400, 60
 _NEARLY_ALL = 0.995  # never call it 100 of 100
 _CLEAR_ENOUGH = 0.2  # width of an interval
@@ -91,8 +92,9 @@ def confusion(found: Evaluation | None) -> str:
             + "</tr>"
             for i, (name, row) in enumerate(zip(names, counts, strict=True))
         )
-        size = f'style="--classes:{len(names)}"'
-        grid = f"<table class=confusion {size}><thead><tr><th>true / predicted</th>{top}</tr></thead>"
+        tall = " tall" if len(names) > _FEW_CLASSES and max(map(len, names)) > _SHORT_NAME else ""
+        size = f'class="confusion{tall}" style="--classes:{len(names)}"'
+        grid = f"<table {size}><thead><tr><th>true / predicted</th>{top}</tr></thead>"
         body = f"{grid}<tbody>{rows}</tbody></table>"
     else:
         wrong = counts - np.diag(np.diag(counts))
