@@ -36,8 +36,6 @@ from .validation import (
 
 MEANS = ("constant", "zero")
 RESIDUALS = ("local", "auto")
-# Expectation propagation for a rate known to one part in thirty thousand loses itself in rounding.
-LARGEST_COUNT = 1e9
 
 
 def _has_levels(model: FLGPRegressor) -> bool:
@@ -300,27 +298,10 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         """A latent function for each column of y; `known` are values to keep."""
         likelihood = self._likelihood()
         self._check_local_suits(likelihood)
-        self._check_propagation_suits(likelihood, labels.y)
         if self.coregionalization is not None:
             self._check_outputs(likelihood, labels.y.shape[1], self.coregionalization)
         outputs = range(labels.y.shape[1])
         return [self._target(labels, i, likelihood, None if known is None else known[i]) for i in outputs]
-
-    def _check_propagation_suits(self, likelihood: Likelihood, y: Array) -> None:
-        """Refuse labels for which expectation propagation does not settle, whoever asks for it by name."""
-        if self.inference != "ep":
-            return
-        largest, smallest = float(np.nanmax(y)), float(np.nanmin(y))
-        trouble = None
-        if likelihood.name == "poisson" and largest > LARGEST_COUNT:
-            trouble = f"counts above {LARGEST_COUNT:.0e}, and y has {largest:.1e}"
-        elif likelihood.name == "student_t" and largest - smallest <= 1e-9 * max(largest, -smallest):
-            trouble = "labels that agree to nine digits"
-        if trouble is not None:
-            raise ValueError(
-                f"inference='ep' with the {likelihood.name} likelihood does not settle for {trouble}. "
-                "Use inference='laplace'."
-            )
 
     def _target(
         self, labels: Labels, output: int, likelihood: Likelihood, known: KnownValues | None
