@@ -167,3 +167,18 @@ def test_a_row_far_from_the_landmarks_leaves_the_others_alone():
         together = model.predict(np.concatenate([X[:5], [[far, 0.0]]]))
         np.testing.assert_array_equal(together[:5], model.predict(X[:5]))
         assert np.isfinite(together).all()
+
+
+def test_poisson_counts_are_right_or_refused_by_name():
+    """Up to 1e14 the spread is that of the counts; beyond, it was a thousand times as wide."""
+    X, angle = ring(60, noise=0.0)
+    rng = np.random.default_rng(0)
+    model = FLGPRegressor(likelihood="poisson", random_state=0)
+    for rate in (1e9, 3e13):
+        expected = rate * np.exp(np.sin(angle))
+        y = np.round(expected + np.sqrt(expected) * rng.standard_normal(60))
+        mean, std = model.fit(X, y).predict(X, return_std=True)
+        assert (np.abs(mean - expected) < 6 * std).all()
+        assert (std < 3 * np.sqrt(mean)).all()
+    with pytest.raises(ValueError, match="Poisson counts above 1e\\+14"):
+        model.fit(X, np.full(60, 1e15))

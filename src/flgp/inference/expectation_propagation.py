@@ -20,8 +20,11 @@ _MEMORY = 6
 _SMALLEST_CAVITY = 1e-8
 # Sites that run away stay where squares are numbers, until a smaller step brings them back.
 _FARTHEST = 1e120
-# Sites that still move a marginal by this many standard deviations are no answer: the sweeps end.
+# Sites that still move a marginal by this many standard deviations are no answer; after so many sweeps one by
+# one they will not be.
 _UNSETTLED, _PATIENCE = 0.1, 20
+# Parallel sweeps that are this far off after so many will not settle; nor will others, if not log-concave.
+_HOPELESS, _EARLY = 10.0, 25
 
 
 class AndersonMixer:
@@ -126,8 +129,9 @@ class ExpectationPropagation:
         # Numbers that overflow on the way are told by sites that do not settle.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             try:
-                found, settled = self._parallel(solver, likelihood, sites, tolerance)
-                if not settled:
+                found, change = self._parallel(solver, likelihood, sites, tolerance)
+                settled = change < tolerance
+                if not settled and (likelihood.log_concave or change < _HOPELESS):
                     found, settled = self._sequential(solver, likelihood, found, tolerance)
             except np.linalg.LinAlgError:
                 settled = False
@@ -135,25 +139,25 @@ class ExpectationPropagation:
 
     def _parallel(
         self, solver: SiteSolver, likelihood: Likelihood, sites: Array, tolerance: float
-    ) -> tuple[Array, bool]:
-        """Sites after accelerated sweeps, and whether they settled; the best seen if they did not."""
+    ) -> tuple[Array, float]:
+        """The best sites of accelerated sweeps, and by how much they still move a marginal."""
         mixer = AndersonMixer()
         best, smallest = sites, np.inf
-        for _ in range(_PARALLEL_SWEEPS):
+        for sweep in range(_PARALLEL_SWEEPS):
             marginals = solver.marginals(*sites)
             gap = self._targets(marginals, likelihood, sites, self.obs, self.offset) - sites
             whiten = partial(in_standard_deviations, marginals)
             unit_gap = whiten(gap)
             change = float(np.abs(unit_gap).max())
             if change < tolerance:
-                return sites, True
-            if not np.isfinite(change):
+                return sites, change
+            if not np.isfinite(change) or (sweep >= _EARLY and smallest > _HOPELESS):
                 break
             if change < smallest:
                 best, smallest = sites, change
             sites = mixer(sites, gap, unit_gap, whiten)
             np.maximum(sites[0], 0.0, out=sites[0])
-        return best, False
+        return best, smallest
 
     def _sequential(
         self, solver: SiteSolver, likelihood: Likelihood, sites: Array, tolerance: float
