@@ -50,6 +50,7 @@ def _regressor(likelihood="gaussian", **given):
         "hurdle_poisson": np.round(2 + 2 * np.sin(angle)),
         "hurdle_negative_binomial": np.round(3 + 3 * np.sin(angle)),
         "asymmetric_laplace": np.sin(angle),
+        "heteroscedastic": np.sin(angle) + 0.1 * np.cos(40.0 * angle) * (angle > 3.0),
     }[likelihood if isinstance(likelihood, str) else "gaussian"]
     y[::8] = target[::8]
     return FLGPRegressor(likelihood=likelihood, n_anchors=40, n_eigenpairs=20, random_state=0, **given).fit(
@@ -110,6 +111,7 @@ MODELS = {
             "hurdle_poisson",
             "hurdle_negative_binomial",
             "asymmetric_laplace",
+            "heteroscedastic",
         )
     },
     "two classes": lambda: _classifier(["no", "yes"]),

@@ -12,6 +12,7 @@ from flgp.likelihoods import (
     Exponential,
     Gamma,
     Gaussian,
+    Heteroscedastic,
     HurdleNegativeBinomial,
     HurdlePoisson,
     NegativeBinomial,
@@ -26,6 +27,7 @@ from flgp.likelihoods import (
 
 LIKELIHOODS = [
     Gaussian(noise_variance=0.7),
+    Heteroscedastic(noise_variance=0.7, noise_time=0.1, noise_spread=0.8),
     Bernoulli(),
     Bernoulli(link="probit"),
     Binomial(),

@@ -127,6 +127,7 @@ def test_other_mistakes():
 def test_likelihood_by_name():
     names = [
         "gaussian",
+        "heteroscedastic",
         "bernoulli",
         "probit",
         "binomial",

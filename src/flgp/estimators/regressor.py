@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
-from ..likelihoods import Gaussian, Likelihood, Observations, Ordinal, get_likelihood
+from ..likelihoods import Gaussian, Heteroscedastic, Likelihood, Observations, Ordinal, get_likelihood
 from ..process.evidence import KnownValues, Target
 from ..process.mixture import in_any_order
 from ..process.parts import PredictedParts
@@ -42,6 +42,10 @@ def _has_levels(model: FLGPRegressor) -> bool:
     return isinstance(model.likelihood, Ordinal) or model.likelihood == "ordinal"
 
 
+def _has_noise_function(model: FLGPRegressor) -> bool:
+    return isinstance(model.likelihood, Heteroscedastic) or model.likelihood == "heteroscedastic"
+
+
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class FLGPRegressor(RegressorMixin, LatentModel):
@@ -55,10 +59,10 @@ class FLGPRegressor(RegressorMixin, LatentModel):
     noise_variance : float, optional
         σ² of the Gaussian likelihood. None: learned.
     likelihood : str or Likelihood, default "gaussian"
-        "gaussian", "student_t", "asymmetric_laplace" (quantiles), "poisson", "negative_binomial", the same
-        with `zero_inflated_` or `hurdle_` before it, "gamma", "exponential", "tweedie" (amounts with zeros),
-        "beta" (proportions), "binomial", "bernoulli", "probit", "ordinal" (levels), or an instance from
-        `flgp.likelihoods` (or your own).
+        "gaussian", "heteroscedastic" (noise that varies), "student_t", "asymmetric_laplace" (quantiles),
+        "poisson", "negative_binomial", the same with `zero_inflated_` or `hurdle_` before it, "gamma",
+        "exponential", "tweedie" (amounts with zeros), "beta" (proportions), "binomial", "bernoulli",
+        "probit", "ordinal" (levels), or an instance from `flgp.likelihoods` (or your own).
     inference : {{"auto", "laplace", "ep", "gibbs"}}
         How a non-Gaussian posterior is found. "auto": expectation propagation for binary targets, levels and
         quantiles, Laplace for the others. "gibbs": Markov chains at the learned hyperparameters. The Gaussian
@@ -298,10 +302,25 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         """A latent function for each column of y; `known` are values to keep."""
         likelihood = self._likelihood()
         self._check_local_suits(likelihood)
+        self._check_noise_suits(likelihood)
         if self.coregionalization is not None:
             self._check_outputs(likelihood, labels.y.shape[1], self.coregionalization)
         outputs = range(labels.y.shape[1])
         return [self._target(labels, i, likelihood, None if known is None else known[i]) for i in outputs]
+
+    def _check_noise_suits(self, likelihood: Likelihood) -> None:
+        """Refuse what the variational inference of a noise function does not do."""
+        if not isinstance(likelihood, Heteroscedastic):
+            return
+        if self.inference != "auto":
+            raise ValueError(
+                f"inference={self.inference!r}, but the heteroscedastic likelihood has a variational "
+                "inference of its own. Use inference='auto'."
+            )
+        if self.residual == "local":
+            raise ValueError(
+                "residual='local' is not combined with the heteroscedastic likelihood. Use residual=None."
+            )
 
     def _target(
         self, labels: Labels, output: int, likelihood: Likelihood, known: KnownValues | None
@@ -479,13 +498,34 @@ class FLGPRegressor(RegressorMixin, LatentModel):
 
     def _with_covariance(self, X: Array, size: Array | None, offset: Array | None) -> tuple[Array, Array]:
         functions = self._process_.functions
-        if not all(isinstance(function.likelihood, Gaussian) for function in functions):
-            raise ValueError("return_cov needs the Gaussian likelihood. Use sample_y for joint draws of y.")
+        if not all(isinstance(function.likelihood, Gaussian | Heteroscedastic) for function in functions):
+            raise ValueError("return_cov needs Gaussian noise. Use sample_y for joint draws of y.")
         with self._working():
             views = self._process_.at(replace(self._inputs(X), offset=offset))
             each = self._process_.each(views)
-            joint = [f.latent_covariance(own) + f.noise_variance() * np.eye(len(X)) for f, own in each]
+            joint = [f.latent_covariance(own) + np.diag(f.noise_variance(own)) for f, own in each]
             return self._predictive_mean(views, size), self._columns(joint, axis=2)
+
+    @available_if(_has_noise_function)
+    def predict_noise(self, X: Any) -> Array:
+        """Standard deviation of the noise at each point, with likelihood="heteroscedastic".
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+
+        Returns
+        -------
+        array of shape (n,) or (n, k)
+            Of y given f: the square root of E[e^g].
+        """
+        check_is_fitted(self)
+        functions = self._process_.functions
+
+        def deviations(views: Sequence[View]) -> Array:
+            return self._columns([np.sqrt(function.noise_variance(views)) for function in functions])
+
+        return self._answer(self._validated(X, reset=False), deviations)
 
     def predict_interval(
         self, X: Any, coverage: float = 0.95, *, exposure: Any = None, trials: Any = None, offset: Any = None
@@ -544,13 +584,18 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         X = self._validated(X, reset=False)
         process, size = self._process_, self._sizes(X, exposure, trials)
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
-        size = None if size is None else size[:, None]
         draws = []
         with self._working():
             views = process.at(replace(self._inputs(X), offset=self._offset_of(offset, X)))
             for parts in process.component_draws(views, n_samples, rng, prior):
                 # Each component has its own noise, or whatever parameters the likelihood has.
-                draws.append(in_any_order([part.given(size).sample(f, rng) for part, f in parts], rng))
+                own = [
+                    part.draws_of_y(
+                        f, views[part.layer], rng, size, process.layers[part.layer] if prior else None
+                    )
+                    for part, f in parts
+                ]
+                draws.append(in_any_order(own, rng))
         return self._columns(draws)
 
     def score(

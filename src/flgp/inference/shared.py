@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from .._typing import Array
-from ..likelihoods import AnyLikelihood, Gaussian, StudentT
+from ..likelihoods import AnyLikelihood, Gaussian, Heteroscedastic, StudentT
 from ..terms.local.euclidean import LocalModel
 from .posterior import Evaluation
 
@@ -73,7 +73,7 @@ class SharedInference:
 
 def scaled_likelihood(likelihood: AnyLikelihood, ratio: float) -> AnyLikelihood:
     """The likelihood of labels whose unit is √ratio times as large."""
-    if isinstance(likelihood, Gaussian) and likelihood.noise_variance is not None:
+    if isinstance(likelihood, Gaussian | Heteroscedastic) and likelihood.noise_variance is not None:
         return likelihood.with_parameters(noise_variance=ratio * likelihood.noise_variance)
     if isinstance(likelihood, StudentT) and likelihood.scale is not None:
         return likelihood.with_parameters(scale=np.sqrt(ratio) * likelihood.scale)

@@ -325,6 +325,13 @@ def _component_fits(terms: Sequence[Record], part: Record, where: str) -> None:
     sizes = [size_of(term) for term in terms]
     if part.dims["M"] != sum(features for _, features in sizes):
         raise wrong(where, "has another number of variances than its terms have features")
+    noise = part["noise"]
+    if (noise is not None) != (part["likelihood"].concept == "heteroscedastic Gaussian likelihood"):
+        raise wrong(where, "has a noise function that its likelihood does not have, or lacks one")
+    if noise is not None:
+        if noise.dims["M"] != part.dims["M"]:
+            raise wrong(where, "has a noise function with another number of features than its terms")
+        _nodes_fit(terms, [values.dims["s"] for values in noise["field"]["parts"]], where)
     field = part["field"]
     local = field.concept == "posterior of f with a local term"
     if local != (part["local"] is not None):

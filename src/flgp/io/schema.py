@@ -54,6 +54,7 @@ ONE_FUNCTION = (
     "gamma likelihood",
     "exponential likelihood",
     "Gaussian likelihood",
+    "heteroscedastic Gaussian likelihood",
     "Poisson likelihood",
     "negative binomial likelihood",
     "Student-t likelihood",
@@ -185,6 +186,13 @@ SCHEMA: dict[str, Concept] = {
     "gamma likelihood": Concept({"shape": Maybe(Real(1e-60, 1e60))}),
     "exponential likelihood": Concept({"shape": Maybe(Real(1.0, 1.0))}),
     "Gaussian likelihood": Concept({"noise_variance": Maybe(Real(TINY, VARIANCE))}),
+    "heteroscedastic Gaussian likelihood": Concept(
+        {
+            "noise_variance": Maybe(Real(TINY, VARIANCE)),
+            "noise_time": Maybe(positive),
+            "noise_spread": Maybe(positive),
+        }
+    ),
     "Poisson likelihood": Concept(nothing),
     "negative binomial likelihood": Concept({"dispersion": Maybe(positive)}),
     "Student-t likelihood": Concept(
@@ -470,8 +478,10 @@ SCHEMA: dict[str, Concept] = {
             "variances": variances("M"),
             "constant_variance": variance,
             "local": Maybe(A(("local process",))),
+            "noise": Maybe(A(("noise as a function",))),
         }
     ),
+    "noise as a function": Concept({"field": A(("Gaussian posterior of f",)), "variances": variances("M")}),
     "latent function": Concept(
         {"components": Several(A(("component of a mixture",)), 1, 10_000)}, fits.weights_sum_to_one
     ),
@@ -495,6 +505,18 @@ SCHEMA: dict[str, Concept] = {
     ),
     "calibration of classes": Concept(
         {"sharpness": Real(0.1, 100.0), "shares": Named(Real(0.0, 1.0 + 1e-9))}
+    ),
+    "known shares of classes": Concept(
+        {"shift": Numbers(("C",), -1e6, 1e6), "clusters": Maybe(A(("classes as clusters",)))}
+    ),
+    "classes as clusters": Concept(
+        {
+            "at_nodes": Numbers(("s", "C"), -LEVEL, LEVEL),
+            "shares": Numbers(("C",), TINY, 1.0, total=1.0),
+            "power": Real(0.1, 10.0),
+            "weight": Real(0.0, 1.0),
+            "shift": Numbers(("C",), -1e6, 1e6),
+        }
     ),
     "posterior of hyperparameters": Concept(
         {

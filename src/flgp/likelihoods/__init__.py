@@ -12,6 +12,7 @@ from .binomial import Binomial
 from .categorical import Categorical
 from .gamma import Exponential, Gamma
 from .gaussian import Gaussian
+from .heteroscedastic import Heteroscedastic
 from .hurdle import HurdleNegativeBinomial, HurdlePoisson
 from .negative_binomial import NegativeBinomial
 from .noisy_bernoulli import NoisyBernoulli
@@ -31,6 +32,7 @@ __all__ = [
     "Exponential",
     "Gamma",
     "Gaussian",
+    "Heteroscedastic",
     "HurdleNegativeBinomial",
     "HurdlePoisson",
     "Likelihood",
@@ -53,6 +55,7 @@ AnyLikelihood = Likelihood | Categorical
 
 _BY_NAME: dict[str, Callable[[], Likelihood]] = {
     "gaussian": Gaussian,
+    "heteroscedastic": Heteroscedastic,
     "bernoulli": Bernoulli,
     "probit": lambda: Bernoulli(link="probit"),
     "binomial": Binomial,
@@ -77,10 +80,10 @@ def get_likelihood(likelihood: str | Likelihood) -> Likelihood:
 
     Parameters
     ----------
-    likelihood : an instance of `Likelihood`, or one of "gaussian", "student_t", "asymmetric_laplace",
-        "poisson", "negative_binomial", "zero_inflated_poisson", "zero_inflated_negative_binomial",
-        "hurdle_poisson", "hurdle_negative_binomial", "gamma", "exponential", "tweedie", "beta", "binomial",
-        "bernoulli", "probit" and "ordinal"
+    likelihood : an instance of `Likelihood`, or one of "gaussian", "heteroscedastic", "student_t",
+        "asymmetric_laplace", "poisson", "negative_binomial", "zero_inflated_poisson",
+        "zero_inflated_negative_binomial", "hurdle_poisson", "hurdle_negative_binomial", "gamma",
+        "exponential", "tweedie", "beta", "binomial", "bernoulli", "probit" and "ordinal"
 
     Raises
     ------

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit, log_expit
@@ -25,10 +25,12 @@ class ExtraZeros(Likelihood):
     uses = ("exposure",)
     discrete = True
 
+    kind: ClassVar[type[Counts]]  # of the counts, whose parameters are ours too
+
     @property
-    @abstractmethod
     def counts(self) -> Counts:
         """The distribution of the counts, with its parameters."""
+        return self.kind(**{name: self._parameter(name) for name in self.kind.parameter_names})
 
     @property
     def zero_share(self) -> float:
@@ -67,25 +69,21 @@ class ExtraZeros(Likelihood):
 
     def initial_mean(self, obs: Observations) -> float:
         """Of the positive counts: zeros may be of either kind."""
-        return self._any_counts().initial_mean(self._positive(obs))
+        return self.kind().initial_mean(self._positive(obs))
 
     def latent_scale(self, obs: Observations) -> float:
         """Of the positive counts."""
-        return self._any_counts().latent_scale(self._positive(obs))
+        return self.kind().latent_scale(self._positive(obs))
 
     def initial_parameters(self, obs: Observations) -> dict[str, float]:
         """Half of the zeros are extra ones; then as without them."""
         share = 0.5 * self._share_of_zeros(obs)
-        own = self._any_counts().initial_parameters(self._positive(obs))
+        own = self.kind().initial_parameters(self._positive(obs))
         return {"zero_odds": share / (1.0 - share), **own}
 
     def parameter_bounds(self, obs: Observations) -> dict[str, tuple[float, float]]:
         """Shares from 0.01 % to 99.99 %."""
-        return {"zero_odds": (1e-4, 1e4), **self._any_counts().parameter_bounds(self._positive(obs))}
-
-    @abstractmethod
-    def _any_counts(self) -> Counts:
-        """The kind of counts, whose parameters may be missing."""
+        return {"zero_odds": (1e-4, 1e4), **self.kind().parameter_bounds(self._positive(obs))}
 
 
 def log_none(counts: Counts, log_mean: Array) -> Array:

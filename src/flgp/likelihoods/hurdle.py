@@ -217,14 +217,7 @@ class HurdlePoisson(Hurdle):
 
     name: ClassVar[str] = "hurdle_poisson"
     parameter_names: ClassVar[tuple[str, ...]] = ("zero_odds",)
-
-    @property
-    def counts(self) -> Poisson:
-        """Poisson."""
-        return Poisson()
-
-    def _any_counts(self) -> Poisson:
-        return Poisson()
+    kind: ClassVar[type[Counts]] = Poisson
 
     def _cluster(self, f: Array, rng: np.random.Generator) -> Array:
         return np.ones(f.shape)
@@ -257,15 +250,8 @@ class HurdleNegativeBinomial(Hurdle):
 
     name: ClassVar[str] = "hurdle_negative_binomial"
     parameter_names: ClassVar[tuple[str, ...]] = ("zero_odds", "dispersion")
+    kind: ClassVar[type[Counts]] = NegativeBinomial
     log_concave: ClassVar[bool] = False
-
-    @property
-    def counts(self) -> NegativeBinomial:
-        """Negative binomial."""
-        return NegativeBinomial(self._parameter("dispersion"))
-
-    def _any_counts(self) -> NegativeBinomial:
-        return NegativeBinomial()
 
     def _cluster(self, f: Array, rng: np.random.Generator) -> Array:
         """Of logarithmic size."""

@@ -11,7 +11,7 @@ from scipy.special import expit
 from .._stored import stored
 from .._typing import Array
 from ._base import Derivatives, Observations, ParameterDerivatives
-from ._zeros import ExtraZeros, log_none, none_of
+from ._zeros import Counts, ExtraZeros, log_none, none_of
 from .negative_binomial import NegativeBinomial
 from .poisson import Poisson
 
@@ -146,14 +146,7 @@ class ZeroInflatedPoisson(ZeroInflated):
 
     name: ClassVar[str] = "zero_inflated_poisson"
     parameter_names: ClassVar[tuple[str, ...]] = ("zero_odds",)
-
-    @property
-    def counts(self) -> Poisson:
-        """Poisson."""
-        return Poisson()
-
-    def _any_counts(self) -> Poisson:
-        return Poisson()
+    kind: ClassVar[type[Counts]] = Poisson
 
 
 @stored("zero-inflated negative binomial likelihood")
@@ -178,11 +171,4 @@ class ZeroInflatedNegativeBinomial(ZeroInflated):
 
     name: ClassVar[str] = "zero_inflated_negative_binomial"
     parameter_names: ClassVar[tuple[str, ...]] = ("zero_odds", "dispersion")
-
-    @property
-    def counts(self) -> NegativeBinomial:
-        """Negative binomial."""
-        return NegativeBinomial(self._parameter("dispersion"))
-
-    def _any_counts(self) -> NegativeBinomial:
-        return NegativeBinomial()
+    kind: ClassVar[type[Counts]] = NegativeBinomial

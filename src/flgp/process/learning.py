@@ -12,9 +12,10 @@ from ..geometry.base import Eigenbasis, FittedGeometry
 from ..inference.coupled import CoupledEP
 from ..inference.expectation_propagation import ExpectationPropagation
 from ..inference.gaussian import GaussianInference
+from ..inference.heteroscedastic import HeteroscedasticInference, NoiseBasis
 from ..inference.laplace import LaplaceInference
-from ..likelihoods import Bernoulli, Categorical, Gaussian, Ordinal
-from ..terms import Inputs, Terms
+from ..likelihoods import Bernoulli, Categorical, Gaussian, Heteroscedastic, Ordinal
+from ..terms import Inputs, Manifold, Terms
 from .evidence import Evidence, HyperSpace, Inference, Target
 from .linked import learn_linked
 from .pooled import least_squares_fits, pooled_optimum, representative, shared_optimum
@@ -108,8 +109,9 @@ def learn_on(
 
     `beside`: what was learned at another bandwidth, to begin from. `rough`: good enough to rank bandwidths.
     """
-    terms = settings.terms_on(basis, labels)
-    features = terms.features(labels)
+    with blas_for(max(len(labels), len(basis.eigenvalues))):
+        terms = settings.terms_on(basis, labels)
+        features = terms.features(labels)
     if targets[0].exclusive:
         return _learn_classes(basis, terms, features, targets[0], settings, rough)
     if (settings.shared or settings.rank) and len(targets) > 1:
@@ -204,20 +206,36 @@ def learn_function(
 
 def evidence_of(target: Target, features: Array, terms: Terms, settings: Settings) -> Evidence:
     """The evidence of a function without local term."""
-    inference = make_inference(settings.inference, target.with_constant(features), target)
+    inference = make_inference(settings.inference, features, target, terms)
     return Evidence(inference, terms, target, HyperSpace.of(target, terms, settings.fixed))
 
 
-def make_inference(name: str, features: Array, target: Target) -> Inference:
-    """The approximation by name; "auto": exact for Gaussian, Laplace where it is good, otherwise EP."""
-    likelihood = target.likelihood
+def make_inference(name: str, own: Array, target: Target, terms: Terms) -> Inference:
+    """The approximation by name, for features (m, M) of the terms.
+
+    "auto": exact for Gaussian, Laplace where it is good, otherwise EP.
+    """
+    likelihood, features = target.likelihood, target.with_constant(own)
     if isinstance(likelihood, Categorical):
         return CoupledEP(features, target.obs, likelihood.n_classes)
     offset = target.prior_mean
     if isinstance(likelihood, Gaussian):
         return GaussianInference(features, target.obs, offset)
+    if isinstance(likelihood, Heteroscedastic):
+        return HeteroscedasticInference(features, target.obs, offset, _noise_basis(own, terms))
     if name == "auto":
         few = isinstance(likelihood, Bernoulli | Ordinal)  # labels of few values, which say little about f
         name = "ep" if few or not likelihood.smooth else "laplace"
     kind = ExpectationPropagation if name == "ep" else LaplaceInference
     return kind(features, target.obs, offset)
+
+
+def _noise_basis(features: Array, terms: Terms) -> NoiseBasis:
+    """The eigenfunctions at the labels, among the features (m, M) of all terms."""
+    for part, span in zip(terms.parts, terms.spans(), strict=True):
+        if isinstance(part, Manifold):
+            return NoiseBasis(features[:, span], part.basis.eigenvalues, part.kernel)
+    raise ValueError(
+        "likelihood='heteroscedastic' needs the manifold for its noise. Leave amplitude at None, or use "
+        "likelihood='gaussian'."
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -11,7 +11,8 @@ from scipy.special import ndtri
 
 from .._stored import stored
 from .._typing import Array, IntArray
-from ..likelihoods import AnyLikelihood, Categorical, Gaussian, Likelihood, Ordinal
+from ..likelihoods import AnyLikelihood, Categorical, Gaussian, Heteroscedastic, Likelihood, Ordinal
+from ..likelihoods.heteroscedastic import NoiseAt
 from ..terms import Terms
 from ..terms.base import View
 from ..terms.local.euclidean import LocalModel
@@ -29,6 +30,27 @@ _SHARES = _SHARES / _SHARES.sum()
 _FARTHEST = 1e150
 
 
+@stored("noise as a function")
+@dataclass(frozen=True)
+class NoiseFunction:
+    """The posterior of g, where the variance of the noise is e^g."""
+
+    field: WeightField
+    variances: Array  # (M,) prior variances of its features
+
+    def moments(self, view: View) -> tuple[Array, Array]:
+        """E g and Var g, (b,) each."""
+        own = replace(view, offset=None)  # which is that of f
+        return self.field.means(own), self.field.variances(own)
+
+    def draws(self, view: View, n_draws: int, rng: np.random.Generator, prior_terms: Terms | None) -> Array:
+        """Joint draws (b, n_draws) of g; of its prior, if terms are given."""
+        own, field = replace(view, offset=None), self.field
+        if prior_terms is not None:
+            field = WeightField.prior(prior_terms, self.variances, field.constant)
+        return field.draws(own, n_draws, rng)
+
+
 @stored("component of a mixture")
 @dataclass(frozen=True)
 class Component:
@@ -41,6 +63,7 @@ class Component:
     variances: Array  # d (M,), the prior variances of the features
     constant_variance: float = 0.0
     local: LocalModel | None = None  # without noise
+    noise: NoiseFunction | None = None  # where the noise is a function, too
 
     def latent_moments(self, views: Sequence[View]) -> tuple[Array, Array]:
         """E f and Var f, (b,) each."""
@@ -55,15 +78,37 @@ class Component:
         assert not isinstance(self.likelihood, Categorical)
         return self.likelihood if size is None else self.likelihood.of_size(size)
 
+    def at_rows(self, views: Sequence[View], size: Array | None = None) -> Likelihood:
+        """The same with what is known about the noise in these rows."""
+        if self.noise is None:
+            return self.given(size)
+        assert isinstance(self.likelihood, Heteroscedastic)
+        return self.likelihood.at(*self.noise.moments(views[self.layer]))
+
+    def gaussians(self, views: Sequence[View]) -> list[tuple[float, Array, Array]]:
+        """The distribution of y as Gaussians, where the noise is a function: share, means, deviations."""
+        kind = self.at_rows(views)
+        assert isinstance(kind, NoiseAt)
+        return kind.gaussians(*self.latent_moments(views))
+
+    def draws_of_y(
+        self, f: Array, view: View, rng: np.random.Generator, size: Array | None, prior_terms: Terms | None
+    ) -> Array:
+        """Labels for joint draws of f (b, n); `prior_terms`: for those of the prior on these terms."""
+        if self.noise is None:
+            return self.given(None if size is None else size[:, None]).sample(f, rng)
+        return rng.normal(f, np.exp(0.5 * self.noise.draws(view, f.shape[1], rng, prior_terms)))
+
     def predictive_mean(self, views: Sequence[View], size: Array | None = None) -> Array:
         """E y (b,); `size` (b,) are the exposures or trials of the rows."""
         view = views[self.layer]
-        if isinstance(self.likelihood, Gaussian):  # there E y = E f, and no variance is needed
+        # There E y = E f, and no variance is needed.
+        if isinstance(self.likelihood, Gaussian | Heteroscedastic):
             return self.field.means(view)
         if isinstance(self.field, DrawsField):
             return self.field.average(self._mean_of, view, size)
         mean, variance = self.latent_moments(views)
-        return self.given(size).predictive_mean(mean, variance)
+        return self.at_rows(views, size).predictive_mean(mean, variance)
 
     def predictive_moments(self, views: Sequence[View], size: Array | None = None) -> tuple[Array, Array]:
         """E y and Var y, (b,) each."""
@@ -71,7 +116,7 @@ class Component:
             view = views[self.layer]
             mean = self.field.average(self._mean_of, view, size)
             return mean, self.field.average(self._variance_of, view, size)
-        latent, likelihood = self.latent_moments(views), self.given(size)
+        latent, likelihood = self.latent_moments(views), self.at_rows(views, size)
         return likelihood.predictive_mean(*latent), likelihood.predictive_variance(*latent)
 
     def level_probabilities(self, views: Sequence[View]) -> Array:
@@ -177,9 +222,21 @@ class LatentFunction:
         if len(self.components) == 1 and isinstance(self.likelihood, Gaussian):
             mean, variance = self.predictive_moments(views)
             return mean[:, None] + ndtri(np.asarray(levels)) * np.sqrt(variance)[:, None]
+        if all(part.noise is not None for part in self.components):  # y is a mixture of Gaussians, too
+            nodes = [
+                (part.weight * share, mean[None], sd[None])
+                for part in self.components
+                for share, mean, sd in part.gaussians(views)
+            ]
+            return np.stack([mixture_quantile(nodes, level) for level in levels], axis=1)
         latent = [part.latent_nodes(views) for part in self.components]
-        parts = [(part.weight, part.given(size)) for part in self.components]
+        parts = [(part.weight, part.at_rows(views, size)) for part in self.components]
         return np.stack([predictive_quantile(parts, latent, level) for level in levels], axis=1)
+
+    def noise_variance(self, views: Sequence[View]) -> Array:
+        """The variance (b,) of y given f, averaged over what is not known about it."""
+        zero = np.zeros(len(views[0]))
+        return self._mean_of(lambda part: part.at_rows(views).conditional_variance(zero))
 
     def latent_covariance(self, views: Sequence[View]) -> Array:
         """Posterior covariance of f at the points, (b, b)."""
@@ -190,12 +247,6 @@ class LatentFunction:
             gap = part.field.means(view) - mean
             joint += part.weight * (part.field.covariances(view) + np.outer(gap, gap))
         return joint
-
-    def noise_variance(self) -> float:
-        """Of a Gaussian likelihood, averaged over the components."""
-        kinds = [part.likelihood for part in self.components]
-        variances = [kind.noise_variance or 0.0 for kind in kinds if isinstance(kind, Gaussian)]
-        return float(self.weights @ variances)
 
     def shares_of(self, n_draws: int, rng: np.random.Generator) -> IntArray:
         """How many of the draws fall on each component."""

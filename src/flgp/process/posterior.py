@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..inference.chains import Chains
 from ..inference.coupled import CoupledEP
 from ..inference.expectation_propagation import ExpectationPropagation
+from ..inference.heteroscedastic import HeteroscedasticInference, NoisyPosterior
 from ..inference.local import JointLaplace, LocalInference
 from ..inference.posterior import DualPosterior, WeightPosterior
 from ..likelihoods import AnyLikelihood, Categorical, Gaussian
-from ..terms import Terms
+from ..terms import Constant, Manifold, Terms
 from .class_field import class_fields
 from .class_models import PROBIT, Calibration, ClassModel, least_squares_model, probit_model, weighed
 from .draws_field import ChainSettings, DrawsField, mixed_draws, sample_function
@@ -23,7 +24,7 @@ from .integration import IntegratedModel
 from .kriging import JointPosterior
 from .learning import LearnedModel
 from .local_field import LocalField
-from .mixture import Component, Field, LatentFunction
+from .mixture import Component, Field, LatentFunction, NoiseFunction
 from .process import Process
 from .search import Optimum
 
@@ -111,11 +112,28 @@ def _component(evidence: Evidence, point: _Weighted, field: Field, layer: int = 
 def _gaussian(evidence: Evidence, point: _Weighted, layer: int = 0) -> Component:
     """The Gaussian posterior at a point."""
     posterior, d = point.at.evaluation.posterior, evidence.variances(point.at.values)
+    noise = None
+    inference = evidence.inference
+    if isinstance(inference, HeteroscedasticInference):
+        sites = point.at.evaluation.state
+        assert sites is not None
+        both = inference.refined(d, point.at.likelihood, sites)
+        posterior, noise = both.function, _noise(evidence.terms, both, point.at.values)
     features = WeightField.of(evidence.terms, posterior, d, evidence.target.constant)
     field: Field = features
     if evidence.local is not None:
         field = LocalField(features, _kriging(evidence, point.at))
-    return _component(evidence, point, field, layer)
+    return replace(_component(evidence, point, field, layer), noise=noise)
+
+
+def _noise(terms: Terms, posterior: NoisyPosterior, values: Mapping[str, float]) -> NoiseFunction:
+    """The noise on the manifold term alone: the weights of other terms are 0."""
+    own = next(s for p, s in zip(terms.parts, terms.spans(), strict=True) if isinstance(p, Manifold))
+    found, count = posterior.log_noise, terms.n_features
+    mean, factor, d = np.zeros(count), np.zeros((count, found.factor.shape[1])), np.zeros(count)
+    mean[own], factor[own], d[own] = found.mean, found.factor, posterior.variances
+    center = Constant(float(np.log(values["noise_variance"])))
+    return NoiseFunction(WeightField.of(terms, WeightPosterior(mean, factor), d, center), d)
 
 
 def _kriging(evidence: Evidence, at: Optimum) -> JointPosterior:

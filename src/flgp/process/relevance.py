@@ -18,7 +18,7 @@ from scipy.spatial.distance import cdist
 
 from .._linalg import safe_cholesky
 from .._typing import Array, IntArray
-from ..likelihoods import Bernoulli, Categorical, Gaussian
+from ..likelihoods import Bernoulli, Categorical, Gaussian, Heteroscedastic
 from .class_models import class_columns
 from .evidence import Target
 
@@ -72,7 +72,7 @@ def working_labels(target: Target) -> Array | None:
     if isinstance(likelihood, Categorical | Bernoulli):
         columns = class_columns(target)
         return columns if np.any(columns) else None
-    if isinstance(likelihood, Gaussian):
+    if isinstance(likelihood, Gaussian | Heteroscedastic):
         values = obs.y - obs.offset
     else:  # the logarithm of a count or of a waiting time is about linear in f
         size = obs.exposure * obs.trials

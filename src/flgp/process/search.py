@@ -10,7 +10,7 @@ from scipy.optimize import OptimizeResult, minimize
 
 from .._typing import Array
 from ..inference.posterior import Evaluation
-from ..likelihoods import AnyLikelihood, Gaussian
+from ..likelihoods import AnyLikelihood, Gaussian, Heteroscedastic
 from ..terms import AMPLITUDE, TIME
 from .evidence import Evidence
 
@@ -186,7 +186,7 @@ def starting_points(
     scale = target.likelihood.latent_scale(target.plain)
     initial = target.likelihood.initial_parameters(target.plain)
     others = [name for name in evidence.terms.parameters if name not in (TIME, AMPLITUDE)]
-    spreads = (1.0,) if isinstance(target.likelihood, Gaussian) else (0.6, 3.0)
+    spreads = (1.0,) if isinstance(target.likelihood, Gaussian | Heteroscedastic) else (0.6, 3.0)
     shares = _SHARES if others and manifold is not None else ((1.0, 1.0),)
     choices = []
     for spread in spreads:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._typing import Array
 from ..inference.shared import SharedInference
-from ..likelihoods import Gaussian, StudentT
+from ..likelihoods import Gaussian, Heteroscedastic, StudentT
 from ..terms import TIME, Terms
 from ..terms.local.term import VARIANCE
 from .evidence import Evidence
@@ -32,7 +32,7 @@ def unit_ratios(evidences: Sequence[Evidence]) -> Array:
     it stands.
     """
     first = evidences[0]
-    in_units = isinstance(first.target.likelihood, Gaussian | StudentT)
+    in_units = isinstance(first.target.likelihood, Gaussian | Heteroscedastic | StudentT)
     if not in_units or set(first.space.fixed) - {TIME}:
         return np.ones(len(evidences))
     sizes = np.array([e.target.likelihood.latent_scale(e.target.obs) for e in evidences])
