@@ -5,6 +5,7 @@ import pytest
 
 from conftest import ring
 from flgp import FLGPClassifier, FLGPRegressor, HeatKernelFeatures, estimate_intrinsic_dimension
+from flgp.geometry.landmarks import Landmarks
 from flgp.rows.sources import StreamedRows
 
 SMALL = {"n_anchors": 30, "n_eigenpairs": 10, "random_state": 0, "n_jobs": 1}
@@ -132,3 +133,52 @@ def test_shifted_and_scaled_labels_shift_and_scale_the_answers(offset, factor, o
     np.testing.assert_allclose(spread / factor, std, rtol=0.1)
     low, high = model.predict_interval(X, 0.9).T
     assert ((low < found) & (found < high)).all()
+
+
+@pytest.mark.parametrize(("offset", "factor"), [(1e7, 1.0), (-1e12, 1.0), (1e12, 1e12), (0.0, 1e-12)])
+@pytest.mark.parametrize("likelihood", ["student_t", "asymmetric_laplace"])
+def test_other_real_labels_are_shifted_and_scaled_too(likelihood, offset, factor):
+    X, angle = ring(120, noise=0.02)
+    y = np.sin(angle) + 0.1 * np.random.default_rng(0).standard_normal(120)
+    y[40:] = np.nan
+    model = FLGPRegressor(likelihood=likelihood, **SMALL)
+    mean, std = model.fit(X, y).predict(X, return_std=True)
+    moved, width = model.fit(X, offset + factor * y).predict(X, return_std=True)
+    # Searches end within their tolerance, and labels with an offset of 1e12 keep four digits of their own.
+    np.testing.assert_allclose((moved - offset) / factor, mean, atol=0.02)
+    np.testing.assert_allclose(width / factor, std, rtol=0.05)
+
+
+def test_draws_of_labels_with_an_offset_keep_their_spread():
+    X, angle = ring(120, noise=0.02)
+    y = np.sin(angle) + 0.1 * np.random.default_rng(0).standard_normal(120)
+    y[40:] = np.nan
+    chains = {"inference": "gibbs", "n_chains": 1, "n_draws": 100, "n_warmup": 20}
+    model = FLGPRegressor(likelihood="student_t", residual=None, **SMALL, **chains)
+    std = model.fit(X, y).predict(X, return_std=True)[1]
+    far = model.fit(X, 1e9 + y).predict(X, return_std=True)[1]
+    np.testing.assert_allclose(np.median(far), np.median(std), rtol=0.1)
+
+
+def test_a_row_far_from_the_landmarks_leaves_the_others_alone():
+    X, angle = ring(60, noise=0.02)
+    model = FLGPRegressor(geometry=Landmarks(12), random_state=0).fit(X, np.sin(angle))
+    for far in (1e40, -1e155, 1e300):
+        together = model.predict(np.concatenate([X[:5], [[far, 0.0]]]))
+        np.testing.assert_array_equal(together[:5], model.predict(X[:5]))
+        assert np.isfinite(together).all()
+
+
+def test_poisson_counts_are_right_or_refused_by_name():
+    """Up to 1e14 the spread is that of the counts; beyond, it was a thousand times as wide."""
+    X, angle = ring(60, noise=0.0)
+    rng = np.random.default_rng(0)
+    model = FLGPRegressor(likelihood="poisson", random_state=0)
+    for rate in (1e9, 3e13):
+        expected = rate * np.exp(np.sin(angle))
+        y = np.round(expected + np.sqrt(expected) * rng.standard_normal(60))
+        mean, std = model.fit(X, y).predict(X, return_std=True)
+        assert (np.abs(mean - expected) < 6 * std).all()
+        assert (std < 3 * np.sqrt(mean)).all()
+    with pytest.raises(ValueError, match="Poisson counts above 1e\\+14"):
+        model.fit(X, np.full(60, 1e15))

@@ -110,7 +110,7 @@ def load_model(path: Path) -> TableModel:
     from .. import load
     from ..estimators import FLGPClassifier, FLGPRegressor
 
-    if not path.is_file():
+    if not path.exists():
         raise TableError(f"There is no file {path}. Write one with flgp fit.")
     model = load(path)
     if isinstance(model, TableModel):

@@ -36,8 +36,6 @@ from .validation import (
 
 MEANS = ("constant", "zero")
 RESIDUALS = ("local", "auto")
-# Expectation propagation for a rate known to one part in thirty thousand loses itself in rounding.
-LARGEST_COUNT = 1e9
 
 
 def _has_levels(model: FLGPRegressor) -> bool:
@@ -304,28 +302,11 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         """A latent function for each column of y; `known` are values to keep."""
         likelihood = self._likelihood()
         self._check_local_suits(likelihood)
-        self._check_propagation_suits(likelihood, labels.y)
         self._check_noise_suits(likelihood)
         if self.coregionalization is not None:
             self._check_outputs(likelihood, labels.y.shape[1], self.coregionalization)
         outputs = range(labels.y.shape[1])
         return [self._target(labels, i, likelihood, None if known is None else known[i]) for i in outputs]
-
-    def _check_propagation_suits(self, likelihood: Likelihood, y: Array) -> None:
-        """Refuse labels for which expectation propagation does not settle, whoever asks for it by name."""
-        if self.inference != "ep":
-            return
-        largest, smallest = float(np.nanmax(y)), float(np.nanmin(y))
-        trouble = None
-        if likelihood.name == "poisson" and largest > LARGEST_COUNT:
-            trouble = f"counts above {LARGEST_COUNT:.0e}, and y has {largest:.1e}"
-        elif likelihood.name == "student_t" and largest - smallest <= 1e-9 * max(largest, -smallest):
-            trouble = "labels that agree to nine digits"
-        if trouble is not None:
-            raise ValueError(
-                f"inference='ep' with the {likelihood.name} likelihood does not settle for {trouble}. "
-                "Use inference='laplace'."
-            )
 
     def _check_noise_suits(self, likelihood: Likelihood) -> None:
         """Refuse what the variational inference of a noise function does not do."""

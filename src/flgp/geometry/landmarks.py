@@ -45,6 +45,8 @@ _TOLERANCE = 1e-8
 _NEGLIGIBLE, _SPARSE_SHARE = 1e-13, 0.3
 # The lift divides by the eigenvalue.
 _SMALLEST_EIGENVALUE = 1e-4
+# Points farther off, in radii of the landmarks, see them all in one direction.
+_FAR_OFF = 1e6
 
 
 @dataclass(frozen=True)
@@ -136,8 +138,20 @@ class FittedLandmarks:
         """Distances of points (b, p) to the landmarks."""
         X = np.asarray(X, dtype=np.float64)
         index, sqdist = self.search(X, 1)
-        pairs = joined_pairs(X, self.anchors, self.n_neighbors, self.reach)
+        pairs = joined_pairs(self._not_too_far(X), self.anchors, self.n_neighbors, self.reach)
         return LandmarkPlaces(pairs, index[:, 0], closeness_of(np.sqrt(sqdist[:, 0]) / self.radius))
+
+    def _not_too_far(self, X: Array) -> Array:
+        """Points (b, p) moved to where squares are numbers; from farther off all landmarks look the same."""
+        center = self.anchors.mean(axis=0)
+        farthest = _FAR_OFF * (float(np.abs(self.anchors - center).max()) + self.radius)
+        away = X - center
+        size = np.abs(away).max(axis=1, keepdims=True)
+        far = np.flatnonzero(size[:, 0] > farthest)
+        if len(far):
+            X = X.copy()
+            X[far] = center + away[far] / size[far] * farthest
+        return X
 
     def fitted_places(self) -> Blocks[LandmarkPlaces] | None:
         """Places of the fitted rows, recomputed block by block; None if the rows are in a file."""
@@ -237,7 +251,7 @@ def squared_distances(X: Array, Y: Array) -> Array:
     sqdist += x[:, None]
     sqdist += y
     # Distances below the rounding error are those of identical points.
-    sqdist[sqdist < 1e-13 * (y.max(initial=0.0) + x.max(initial=0.0))] = 0.0
+    sqdist[sqdist < 1e-13 * (y.max(initial=0.0) + x[:, None])] = 0.0
     return sqdist
 
 
@@ -271,7 +285,8 @@ def _tiles(X: Array, width: int) -> list[Array]:
 def _walk(pairs: Matrix, log_ratio: Array, scale: float) -> Matrix:
     """Rows z (b, s) ∝ exp(-d²/scale)·ratio that sum to 1, in the log domain to avoid 0/0."""
     if not sparse.issparse(pairs):
-        logit = pairs / -scale
+        # About the nearest landmark: far off, distances in units of the scale are too large for numbers.
+        logit = (pairs.min(axis=1, keepdims=True) - pairs) / scale
         logit += log_ratio
         logit -= logit.max(axis=1, keepdims=True)
         z = np.exp(logit, out=logit)

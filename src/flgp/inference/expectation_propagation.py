@@ -20,6 +20,11 @@ _MEMORY = 6
 _SMALLEST_CAVITY = 1e-8
 # Sites that run away stay where squares are numbers, until a smaller step brings them back.
 _FARTHEST = 1e120
+# Sites that still move a marginal by this many standard deviations are no answer; after so many sweeps one by
+# one they will not be.
+_UNSETTLED, _PATIENCE = 0.1, 20
+# Parallel sweeps that are this far off after so many will not settle; nor will others, if not log-concave.
+_HOPELESS, _EARLY = 10.0, 25
 
 
 class AndersonMixer:
@@ -89,15 +94,14 @@ class ExpectationPropagation:
         """Evidence, derivatives and posterior for prior variances d (M,).
 
         `state` holds the site precisions and shifts (2, m) of an evaluation nearby. A `rough` evaluation
-        stops earlier: its evidence, stationary in the sites, is still good to about 1e-5.
+        stops earlier: its evidence, stationary in the sites, is still good to about 1e-5. The evidence is
+        -inf where the sites do not settle: what they then say is not near any posterior.
         """
         assert not isinstance(likelihood, Categorical)
         tolerance = _ROUGH_TOLERANCE if rough else _TOLERANCE
         solver = make_solver(self.features, d)
         sites = np.zeros((2, len(self.features))) if state is None else state
-        sites, settled = self._parallel(solver, likelihood, sites, tolerance)
-        if not settled:
-            sites = self._sequential(solver, likelihood, sites, tolerance)
+        sites, settled = self._settled(solver, likelihood, sites, tolerance)
         tau, nu = sites
         marginals = solver.marginals(tau, nu)
         mean, variance = cavities(marginals, tau, nu)
@@ -115,36 +119,53 @@ class ExpectationPropagation:
         by_parameter = np.array([np.sum(part) for part in own])
         # A cavity is the posterior without that label, so its normaliser is a left-out prediction.
         left_out = LeftOut(tilted.log_normalizer, self.offset + mean, variance)
-        return Evaluation(log_evidence, gradient, by_parameter, posterior, sites, left_out)
+        value = log_evidence if settled else -np.inf
+        return Evaluation(value, gradient, by_parameter, posterior, sites, left_out)
+
+    def _settled(
+        self, solver: SiteSolver, likelihood: Likelihood, sites: Array, tolerance: float
+    ) -> tuple[Array, bool]:
+        """Sites after all sweeps, and whether they settled; sites that say nothing if they did not."""
+        # Numbers that overflow on the way are told by sites that do not settle.
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            try:
+                found, change = self._parallel(solver, likelihood, sites, tolerance)
+                settled = change < tolerance
+                if not settled and (likelihood.log_concave or change < _HOPELESS):
+                    found, settled = self._sequential(solver, likelihood, found, tolerance)
+            except np.linalg.LinAlgError:
+                settled = False
+        return (found, True) if settled else (np.zeros_like(sites), False)
 
     def _parallel(
         self, solver: SiteSolver, likelihood: Likelihood, sites: Array, tolerance: float
-    ) -> tuple[Array, bool]:
-        """Sites after accelerated sweeps, and whether they settled; the best seen if they did not."""
+    ) -> tuple[Array, float]:
+        """The best sites of accelerated sweeps, and by how much they still move a marginal."""
         mixer = AndersonMixer()
         best, smallest = sites, np.inf
-        for _ in range(_PARALLEL_SWEEPS):
+        for sweep in range(_PARALLEL_SWEEPS):
             marginals = solver.marginals(*sites)
             gap = self._targets(marginals, likelihood, sites, self.obs, self.offset) - sites
             whiten = partial(in_standard_deviations, marginals)
             unit_gap = whiten(gap)
             change = float(np.abs(unit_gap).max())
             if change < tolerance:
-                return sites, True
-            if not np.isfinite(change):
+                return sites, change
+            if not np.isfinite(change) or (sweep >= _EARLY and smallest > _HOPELESS):
                 break
             if change < smallest:
                 best, smallest = sites, change
             sites = mixer(sites, gap, unit_gap, whiten)
             np.maximum(sites[0], 0.0, out=sites[0])
-        return best, False
+        return best, smallest
 
     def _sequential(
         self, solver: SiteSolver, likelihood: Likelihood, sites: Array, tolerance: float
-    ) -> Array:
+    ) -> tuple[Array, bool]:
         """Sites after updates one by one, each followed by a rank-one change of the posterior."""
         sites = sites.copy()
-        for _ in range(_SEQUENTIAL_SWEEPS):
+        change = np.inf
+        for sweep in range(_SEQUENTIAL_SWEEPS):
             basis, covariance = solver.dense(sites[0])  # f = basis @ u, u ~ N(mean, covariance)
             mean = covariance @ (basis.T @ sites[1])
             change = 0.0
@@ -155,15 +176,16 @@ class ExpectationPropagation:
                 offset = self.offset if np.ndim(self.offset) == 0 else np.asarray(self.offset)[i : i + 1]
                 new = self._targets(marginal, likelihood, old, self.obs.take(np.array([i])), offset)
                 (step, shift), variance = (new - old)[:, 0], float(marginal.variance[0])
-                change = max(change, float(np.abs(in_standard_deviations(marginal, new - old)).max()))
+                moved = np.abs(in_standard_deviations(marginal, new - old)).max()
+                change = float(np.maximum(change, moved))  # also if that is not a number
                 # Sherman and Morrison: the covariance falls along one direction, and the mean moves there.
                 scale = 1.0 / (1.0 + step * variance)
                 mean = mean + along * (scale * (shift - step * float(marginal.mean[0])))
                 covariance = covariance - np.outer(scale * step * along, along)
                 sites[:, i : i + 1] = new
-            if change < tolerance:
+            if change < tolerance or np.isnan(change) or (sweep >= _PATIENCE and change > _UNSETTLED):
                 break
-        return sites
+        return sites, change < _UNSETTLED
 
     @staticmethod
     def _targets(

@@ -86,8 +86,8 @@ class PrimalSolver:
         """AᵀRA = I - H⁻¹."""
         assert marginals.cholesky is not None
         inverse = _inverse(marginals.cholesky)
-        dual = nu - tau * marginals.mean
-        along = self.A.T @ dual  # = H⁻¹Aᵀν, the posterior mean
+        # The posterior mean H⁻¹Aᵀν; as Aᵀ(ν - τ∘f̄) it is nothing but rounding where τ is large.
+        along = linalg.cho_solve((marginals.cholesky, True), self.A.T @ nu, check_finite=False)
         gradient = 0.5 * (along**2 - 1.0 + np.einsum("ij,ij->j", inverse, inverse))
         return gradient, WeightPosterior(self.root * along, self.root[:, None] * inverse.T)
 
@@ -130,11 +130,18 @@ class DualSolver:
     def finish(self, marginals: Marginals, tau: Array, nu: Array) -> tuple[Array, DualPosterior]:
         """AᵀRA = halfᵀ half with half = L⁻¹ τ^½ A."""
         assert marginals.cholesky is not None
-        along = self.A.T @ (nu - tau * marginals.mean)
+        along = self.A.T @ self._dual(marginals.cholesky, tau, nu)
         posterior = DualPosterior(self.root * along, self.root, self.A, np.sqrt(tau), marginals.cholesky)
         half = posterior.half
         gradient = 0.5 * (along**2 - np.einsum("ij,ij->j", half, half))
         return gradient, posterior
+
+    def _dual(self, cholesky: Array, tau: Array, nu: Array) -> Array:
+        """α = ν - τ∘f̄ (m,) without that difference: τ^½ B⁻¹ (τ^(-½) ν₁ - τ^½ K ν₀) + ν₀, ν₀ where τ is 0."""
+        root, flat = np.sqrt(tau), tau == 0.0
+        alone = np.where(flat, nu, 0.0)
+        sized = np.where(flat, 0.0, nu) / np.where(flat, 1.0, root) - root * (self.K @ alone)
+        return root * linalg.cho_solve((cholesky, True), sized, check_finite=False) + alone
 
     def _cholesky(self, root: Array) -> Array:
         return _cholesky_of_one_plus(root[:, None] * self.K * root)

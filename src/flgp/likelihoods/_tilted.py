@@ -32,7 +32,7 @@ _BLOCK = 1024
 _REACH_STEPS = 12
 # Without log-concavity the density may not fall steadily: the first panels grow away from the modes.
 _FAR_OFF = 100.0
-_EVERY_SCALE = 6.0 ** np.arange(-5.0, 1.0)
+_EVERY_SCALE, _GROWTH = np.arange(-5.0, 1.0)[:, None], np.log(6.0)
 
 
 class Tilted(NamedTuple):
@@ -127,7 +127,9 @@ def _quadrature(likelihood: Likelihood, obs: Observations, mean: Array, variance
         best = likelihood.likeliest(obs)
         start = mode if best is None else np.clip((best - mean) / np.maximum(sd, 1e-100), -1e5, 1e5)
         other = _mode(likelihood, obs, mean, sd, start)
-        edges = _edges_on_every_scale([mode, other])
+        modes = [mode, other]
+        steepness = [sd**2 * obs.weight * likelihood.expected_curvature(obs, mean + sd * x) for x in modes]
+        edges = _edges_on_every_scale(modes, [1.0 / np.sqrt(1.0 + bend) for bend in steepness])
         mode = np.where(log_joint(other) > top, other, mode)
         top = log_joint(mode)
 
@@ -139,7 +141,8 @@ def _quadrature(likelihood: Likelihood, obs: Observations, mean: Array, variance
     rounding = _rounding(log_joint, mode, np.diff(edges, axis=0).min(axis=0))
     panels = adaptive_panels(density, edges, rounding)
     row, x, mass = panels.row, panels.x, panels.mass
-    total = sum_by_row(row, panels.integral, len(mean))
+    # 0 where sites ran away and label and Gaussian have nothing in common: far below, but a number.
+    total = np.maximum(sum_by_row(row, panels.integral, len(mean)), 1e-300)
     log_normalizer = top + np.log(total) - 0.5 * np.log(2.0 * np.pi)
     return _Rule(obs.take(row), row, x, mean[row] + sd[row] * x, mass / total[row], log_normalizer)
 
@@ -150,13 +153,21 @@ def _concave_edges(log_joint: Callable[[Array], Array], mode: Array) -> Array:
     return np.stack([mode - left, mode - 0.2 * left, mode, mode + 0.2 * right, mode + right])
 
 
-def _edges_on_every_scale(modes: list[Array]) -> Array:
-    """Edges of the first panels, (k, m): growing away from each of the modes, beyond the farthest one."""
+def _edges_on_every_scale(modes: list[Array], widths: list[Array]) -> Array:
+    """Edges of the first panels, (k, m): growing from the width of each mode, beyond the farthest one."""
     reach = np.max(np.abs(modes), axis=0) + _FARTHEST
-    steps = np.concatenate([-_EVERY_SCALE, [0.0], _EVERY_SCALE])[:, None]
-    edges = [mode + reach * steps for mode in modes]
+
+    def around(mode: Array, width: Array, reach: Array) -> list[Array]:
+        # A mode that is narrow (a huge count) must not slip between two nodes.
+        growth = np.maximum(_GROWTH, np.log(reach / width) / -_EVERY_SCALE[0, 0])
+        steps = reach * np.exp(growth * _EVERY_SCALE)
+        return [mode - steps, mode[None], mode + steps]
+
+    pairs = list(zip(modes, widths, strict=True))
+    edges = [part for mode, width in pairs for part in around(mode, width, reach)]
     if np.any(reach > _FAR_OFF * _FARTHEST):  # the Gaussian itself would slip between two edges
-        edges += [mode + _FARTHEST * steps for mode in modes]
+        near = np.full_like(reach, _FARTHEST)
+        edges += [part for mode, width in pairs for part in around(mode, width, near)]
     return np.sort(np.concatenate(edges), axis=0)
 
 

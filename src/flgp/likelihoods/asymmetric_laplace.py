@@ -187,7 +187,7 @@ class _Side(NamedTuple):
     def of(cls, a: Array, slope: Array, gap: Array, v: Array) -> _Side:
         """For a = gap/sd - slope·sd, with `gap` from the mean to y towards the other side."""
         inner = np.minimum(a, 0.0)
-        near = np.log(0.5 * erfcx(-inner / np.sqrt(2.0))) - 0.5 * gap**2 / v
+        near = np.log(0.5 * erfcx(-inner / np.sqrt(2.0))) - 0.5 * (gap / np.sqrt(v)) ** 2
         far = slope * (0.5 * slope * v - gap) + log_ndtr(a)
         hazard, excess = normal_hazard(a)
         return cls(np.where(a < 0, near, far), excess, np.maximum(1.0 - hazard * excess, 0.0))

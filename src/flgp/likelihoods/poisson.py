@@ -12,10 +12,12 @@ from .._stored import stored
 from .._typing import Array
 from ._base import Derivatives, Observations
 from ._log_link import LogLink, safe_exp, safe_expm1
-from .observations import refuse_fractions
+from .observations import refuse, refuse_fractions
 
 # NumPy draws 64-bit counts.
 _LARGEST_RATE = 1e18
+# Beyond, rounding of the log rate hides the noise of the count itself, and the evidence is rounding.
+_LARGEST_COUNT = 1e14
 
 
 def draw_counts(rate: Array, rng: np.random.Generator) -> Array:
@@ -71,12 +73,18 @@ class Poisson(LogLink):
         return draw_counts(safe_exp(np.asarray(f, dtype=float)), rng)
 
     def validate(self, obs: Observations) -> None:
-        """Refuse negative and fractional counts."""
+        """Refuse negative and fractional counts, and such as are too precise."""
         super().validate(obs)
         remedy = (
             "Pass counts in y and their base in `exposure`, or use likelihood='gamma' for positive reals."
         )
         refuse_fractions(obs.y, obs, "Poisson counts", remedy)
+        refuse(
+            obs.y > _LARGEST_COUNT,
+            obs,
+            f"Poisson counts above {_LARGEST_COUNT:.0e} are known better than numbers of 16 digits can tell",
+            "Use likelihood='gamma', or 'negative_binomial' for counts that vary more than Poisson ones.",
+        )
 
     def _variance_coefficients(self) -> tuple[float, float]:
         return 1.0, 0.0

@@ -26,6 +26,8 @@ Field = WeightField | ClassField | LocalField | DrawsField
 
 _NODES, _SHARES = np.polynomial.hermite_e.hermegauss(40)
 _SHARES = _SHARES / _SHARES.sum()
+# Far off the geometry means of exp(f) are huge, and their squares must still be numbers.
+_FARTHEST = 1e150
 
 
 @stored("noise as a function")
@@ -113,8 +115,7 @@ class Component:
         if isinstance(self.field, DrawsField):
             view = views[self.layer]
             mean = self.field.average(self._mean_of, view, size)
-            second = self.field.average(self._square_of, view, size)
-            return mean, np.maximum(second - mean**2, 0.0)
+            return mean, self.field.average(self._variance_of, view, size)
         latent, likelihood = self.latent_moments(views), self.at_rows(views, size)
         return likelihood.predictive_mean(*latent), likelihood.predictive_variance(*latent)
 
@@ -129,10 +130,15 @@ class Component:
         """E[y | f]."""
         return self.given(size).conditional_mean(f)
 
-    def _square_of(self, f: Array, size: Array | None = None) -> Array:
-        """E[y² | f]."""
+    def _variance_of(self, f: Array, size: Array | None = None) -> Array:
+        """Var[y | f] and what E[y | f] adds to the variance over the draws f (b, S).
+
+        About the mean: E[y²] - E[y]² would be nothing but rounding for labels with a large offset.
+        """
         likelihood = self.given(size)
-        return likelihood.conditional_variance(f) + likelihood.conditional_mean(f) ** 2
+        means = likelihood.conditional_mean(f)
+        away = np.abs(means - means.mean(axis=1, keepdims=True))
+        return likelihood.conditional_variance(f) + np.minimum(away, _FARTHEST) ** 2
 
     def latent_nodes(self, views: Sequence[View]) -> tuple[Array, Array]:
         """Values of f (k, b) and their shares (k,) that stand for its marginals."""
@@ -297,8 +303,7 @@ def _mixed_moments(weights: Array, moments: Sequence[tuple[Array, Array]]) -> tu
         return moments[0]
     means, variances = (np.stack(values) for values in zip(*moments, strict=True))
     mean = weights @ means
-    # Far off the geometry means of exp(f) are huge, and their square must still be a number.
-    return mean, weights @ (variances + np.minimum(np.abs(means - mean), 1e150) ** 2)
+    return mean, weights @ (variances + np.minimum(np.abs(means - mean), _FARTHEST) ** 2)
 
 
 def _prior_covariance(

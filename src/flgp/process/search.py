@@ -82,6 +82,12 @@ def optimum_at(
     """What is known at theta, where a search ended (None: nothing was searched)."""
     space = evidence.space
     evaluation, gradient = evidence.evaluate(theta, rough)
+    if not (rough or np.isfinite(evaluation.log_evidence)):
+        raise ValueError(
+            f"The posterior was not found: the {evidence.target.likelihood.name} likelihood's approximation "
+            "does not settle for these labels and weights. Use another inference, such as 'laplace', less "
+            "extreme weights, or labels in other units."
+        )
     prior, slope = space.log_prior(theta)
     values = space.values(theta)
     return Optimum(
@@ -103,16 +109,29 @@ def _peaks(values: Sequence[float]) -> list[int]:
 
 def climb(evidence: Evidence, start: Array, bounds: list[tuple[float, float]], rough: bool) -> OptimizeResult:
     """L-BFGS within the bounds of theta."""
+    best: tuple[float, Array, Array] | None = None
+
+    def no_candidate(theta: Array) -> tuple[float, Array]:
+        """A slope back to the best place, as steep as was expected: the line search takes a shorter step."""
+        if best is None:
+            return _NO_CANDIDATE, np.zeros_like(theta)
+        value, gradient, at = best
+        away = theta - at
+        rise = max(abs(float(gradient @ away)), _GRADIENT_TOLERANCE)
+        return value + rise, 2.0 * rise * away / max(float(away @ away), 1e-300)
 
     def objective(theta: Array) -> tuple[float, Array]:
-        # Far off, an approximation may overflow: such a place is no candidate.
+        nonlocal best
+        # Far off, an approximation may overflow or not settle: such a place is no candidate.
         try:
             with np.errstate(over="ignore", invalid="ignore"):
                 value, gradient = evidence.log_posterior(theta, rough)
         except np.linalg.LinAlgError:
-            return _NO_CANDIDATE, np.zeros_like(theta)
+            return no_candidate(theta)
         if not (np.isfinite(value) and np.isfinite(gradient).all()):
-            return _NO_CANDIDATE, np.zeros_like(theta)
+            return no_candidate(theta)
+        if best is None or -value < best[0]:
+            best = (-value, -gradient, theta.copy())
         return -value, -gradient
 
     options = {"maxiter": 60, "gtol": _GRADIENT_TOLERANCE}

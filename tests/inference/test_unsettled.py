@@ -1,0 +1,82 @@
+"""Expectation propagation that does not settle is no candidate, and never an answer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from conftest import ring
+from flgp import FLGPRegressor
+from flgp.inference.expectation_propagation import ExpectationPropagation
+from flgp.inference.sites import make_solver
+from flgp.likelihoods import AsymmetricLaplace, Observations, Poisson
+
+
+def test_sites_that_run_away_have_no_evidence(monkeypatch):
+    """The sites' precisions alternate between two values, in either kind of sweep."""
+    rng = np.random.default_rng(0)
+    inference = ExpectationPropagation(rng.standard_normal((6, 3)), Observations.of(rng.standard_normal(6)))
+
+    def jumping(marginals, likelihood, sites, obs, offset):
+        return np.where(sites > 1.0, 0.01, 1e4)
+
+    assert np.isfinite(inference.evaluate(np.ones(3), AsymmetricLaplace(scale=0.5)).log_evidence)
+    monkeypatch.setattr(ExpectationPropagation, "_targets", staticmethod(jumping))
+    assert inference.evaluate(np.ones(3), AsymmetricLaplace(scale=0.5)).log_evidence == -np.inf
+
+
+def test_a_search_goes_on_beside_places_without_evidence():
+    """Quantiles of ordinary labels: the first long step ends where nothing settles."""
+    X, angle = ring(300, noise=0.0)
+    rng = np.random.default_rng(0)
+    truth = np.sin(3 * angle)
+    y = truth + 0.1 * rng.standard_normal(300)
+    y[np.arange(300) % 4 > 0] = np.nan
+    model = FLGPRegressor(likelihood="asymmetric_laplace", random_state=0).fit(X, y)
+    assert np.sqrt(np.mean((model.predict(X) - truth) ** 2)) < 0.1
+    _, gradient = model.log_marginal_likelihood(eval_gradient=True)
+    assert np.abs(gradient).max() < 2.0  # at the start of the search it is 45
+    std = model.predict(X, return_std=True)[1]
+    assert 0.08 < np.median(std) < 0.2
+
+
+def test_what_settles_nowhere_is_refused_by_name(monkeypatch):
+    X, angle = ring(40, noise=0.0)
+
+    def jumping(marginals, likelihood, sites, obs, offset):
+        return np.where(sites > 1.0, 0.01, 1e4)
+
+    monkeypatch.setattr(ExpectationPropagation, "_targets", staticmethod(jumping))
+    model = FLGPRegressor(likelihood="poisson", inference="ep", residual=None, random_state=0)
+    with pytest.raises(ValueError, match="does not settle for these labels"):
+        model.fit(X, np.round(3 + np.sin(angle)))
+
+
+@pytest.mark.parametrize("shape", [(30, 4), (6, 9)])
+def test_the_posterior_mean_keeps_its_digits_under_precise_sites(shape):
+    """Against least squares in extended precision: τ of 1e14 left rounding errors of the size of f."""
+    rng = np.random.default_rng(1)
+    features, d = rng.standard_normal(shape), rng.uniform(0.5, 2.0, shape[1])
+    f = features @ rng.standard_normal(shape[1])
+    tau = np.full(shape[0], 1e14)
+    tau[0] = 0.0  # a site that says nothing but a shift
+    nu = tau * f
+    nu[0] = 1e-3
+    solver = make_solver(features, d)
+    _, posterior = solver.finish(solver.marginals(tau, nu), tau, nu)
+    np.testing.assert_allclose((features @ posterior.mean)[1:], f[1:], rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("count", [1e12, 1e15])
+@pytest.mark.parametrize("variance", [1.0, 100.0])
+def test_a_narrow_label_is_not_missed_by_the_quadrature(count, variance):
+    """A zero-inflated count has the moments of a Poisson one, whose density is log-concave."""
+    from flgp.likelihoods import ZeroInflatedPoisson
+
+    obs = Observations.of(np.array([count]))
+    at = np.array([np.log(count)]), np.array([variance])
+    # Laplace: exact to 1/count.
+    found = ZeroInflatedPoisson(0.01).tilted(obs, *at)
+    assert abs(found.gradient[0]) < 1e-5
+    np.testing.assert_allclose(found.curvature, 1.0 / (variance + 1.0 / count), rtol=1e-6)
+    np.testing.assert_allclose(Poisson().tilted(obs, *at).curvature, found.curvature, rtol=1e-6)
