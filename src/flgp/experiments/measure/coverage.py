@@ -128,7 +128,8 @@ def simulated_from_prior(name: str, replicates: int, seed: int = 0) -> tuple[Arr
     """
     X, features, eigenvalues = _Spiral.of(seed)
     rng = np.random.default_rng(seed + 1)
-    functions, labels = [], []
+    functions: list[Array] = []
+    labels: list[Array] = []
     while len(functions) < replicates:
         time = np.exp(rng.uniform(np.log(SHORTEST), np.log(LONGEST / eigenvalues[1])))
         weights = np.exp(-eigenvalues * time)
