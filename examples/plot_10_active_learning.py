@@ -2,8 +2,8 @@
 Which point to label next
 =========================
 
-Two labels to begin with, then one at a time: where the model is least certain, or anywhere. The graph is
-made once; a further label is an `update`.
+Two labels to begin with, then one at a time: the row that `suggest` names, or any. The graph is made once; a
+further label is an `update`.
 """
 
 import warnings
@@ -34,12 +34,12 @@ def learn(choose, n_queries=20):
 
 
 rng = np.random.default_rng(0)
-asked, chosen = learn(lambda model: int(np.abs(model.predict_proba(data.X)[:, 1] - 0.5).argmin()))
+asked, chosen = learn(lambda model: int(model.suggest(data.X, 1)[0]))
 drawn = [learn(lambda model: int(rng.integers(2400)))[1] for _ in range(3)]
 
 # %%
-# Doubt sends the questions to circles that have no label yet. Random questions waste some on circles
-# that have.
+# The suggested rows stand for many points in doubt: circles without a label first, then gaps in those that
+# have some. Random questions waste some on points whose class is known.
 
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), width_ratios=(1, 1.4), layout="constrained")
 axes[0].scatter(*data.X.T, s=2, color="0.8", linewidths=0)
@@ -48,9 +48,9 @@ figure.colorbar(shown, ax=axes[0], label="order of the questions", shrink=0.7)
 axes[0].set_aspect("equal")
 axes[0].set_axis_off()
 labels = np.arange(2, 23)
-axes[1].plot(labels, chosen, ".-", label="least certain point")
+axes[1].plot(labels, chosen, ".-", label="suggested row")
 for curve in drawn:
     axes[1].plot(labels, curve, color="0.6", linewidth=1)
-axes[1].plot(labels, np.mean(drawn, axis=0), ".-", color="0.3", label="random point, mean of three runs")
+axes[1].plot(labels, np.mean(drawn, axis=0), ".-", color="0.3", label="random row, mean of three runs")
 axes[1].set(xlabel="labels", ylabel="accuracy on all points")
 axes[1].legend()

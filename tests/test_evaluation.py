@@ -142,7 +142,7 @@ def test_the_verdict_in_words(rings):
     assert "The model is clearly better" not in said
     assert as_dict(found)["confusion"] == found.confusion.tolist()
     assert what_was_learned({"constant": 0.0, "manifold": 0.7, "linear": 0.3}) == (
-        "What varies in the prediction: 70 % the shape of the data, 30 % straight-line trends in the columns."
+        "What predictions rest on: 70 % the shape of the data, 30 % straight-line trends in the columns."
     )
 
 

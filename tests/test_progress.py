@@ -106,6 +106,21 @@ def test_fit_and_predict_of_many_rows_say_their_stages(capsys):
         assert text in said
 
 
+def test_numbers_that_are_reduced_are_noted(capsys, caplog):
+    X, angle = ring(30)
+    y = np.sin(angle)
+    with caplog.at_level(logging.INFO, "flgp"):
+        FLGPRegressor(n_anchors=1000, n_neighbors=2, residual=None, random_state=0, verbose=1).fit(X, y)
+        FLGPRegressor(n_anchors=4, n_neighbors=9, residual=None, random_state=0).fit(X, y)
+        FLGPRegressor(n_anchors=20, n_neighbors=3, residual=None, random_state=0).fit(X, y)
+    said = [record.getMessage() for record in caplog.records]
+    assert said == [
+        "n_anchors=1000 was reduced to 30: there are no more distinct rows",
+        "n_neighbors=9 was reduced to the number of anchors, 4",
+    ]
+    assert said[0] in capsys.readouterr().err
+
+
 def test_ctrl_c_on_the_command_line_names_the_stage():
     code = (
         "import flgp.cli as cli\n"

@@ -110,6 +110,12 @@ def advance(done: int, total: int, unit: str = "") -> None:
     _print(f"{_again()}flgp: {own.name} … {text}{left}" if _rewrites() else f" {text}{left} …", end="")
 
 
+def note(text: str) -> None:
+    """Say what was decided, to the log "flgp" and on request."""
+    logger.info(text)
+    _print(f"flgp: {text}")
+
+
 def _left(seconds: float, share: float) -> str:
     """The time left, if that can be told."""
     if seconds < _LEAST_SECONDS or share < _LEAST_SHARE:

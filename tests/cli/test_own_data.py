@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import subprocess
 import sys
@@ -15,7 +16,8 @@ from flgp import FLGPRegressor, HeatKernelFeatures
 
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("typer")
-from flgp.cli import main  # noqa: E402
+from flgp.cli import app, main  # noqa: E402
+from flgp.cli.predict import rounded  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -445,15 +447,45 @@ def test_evaluate(tables, tmp_path, capsys):
     assert "Rows of each class" in succeed(capsys, "evaluate", folder / "c.csv", "--target", "zone")[0]
 
 
+def test_rounded_numbers_are_written_short():
+    values = [1 / 3, -2e5 / 3, 1e-20 / 3, 2e30 / 3, 0.0, np.nan, np.inf, 5e-324]
+    own = pandas.DataFrame({"prediction": values, "probability_a": values, "distance": values})
+    shown = rounded(own, 6).to_csv(index=False).splitlines()[1:]
+    assert [line.split(",")[0] for line in shown] == [
+        "0.333333",
+        "-66666.7",
+        "3.33333e-21",
+        "6.66667e+29",
+        "0.0",
+        "",
+        "inf",
+        "5e-324",
+    ]
+    assert shown[2].split(",")[1:] == ["0.0", "0.0"]
+    pandas.testing.assert_frame_equal(rounded(own, 17), own)
+
+
+def test_fit_and_evaluate_share_their_options():
+    """What learns from a table is asked for once; `evaluate` shows what `fit` would do."""
+    own = {"fit": {"output", "cv", "compact"}, "evaluate": {"output", "cv"}}
+    commands = {
+        c.callback.__name__: inspect.signature(c.callback).parameters for c in app.registered_commands
+    }
+    options = {name: {k: p.default for k, p in commands[name].items() if k not in own[name]} for name in own}
+    assert options["fit"] == options["evaluate"]
+    assert {"features", "task", "missing", "option", "sep"} <= options["fit"].keys()
+
+
 def test_fit_ends_with_a_verdict(tables, tmp_path, capsys):
     folder, _, _ = tables
     start = ("fit", folder / "n.csv", "--target", "height", "-o", tmp_path / "m.flgp")
     out, _ = succeed(capsys, *start)
-    assert "What varies in the prediction: " in out
+    assert "What predictions rest on: " in out
     assert "The best plain method is" in out
     out, _ = succeed(capsys, *start, "--cv", 0)
     assert "The best plain method is" not in out
     assert "How good is it? flgp evaluate" in out
+    assert f"Next: flgp report {tmp_path / 'm.flgp'} {folder / 'n.csv'}" in out
     out, _ = succeed(capsys, *start, "--cv", 3, "--json")
     assert json.loads(out)["evaluation"]["folds"] == 3
     code, _, err = run(capsys, *start, "--cv", 1)

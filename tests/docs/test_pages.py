@@ -29,6 +29,11 @@ def test_no_code_hides_from_the_tests(page):
     assert not [line for line in indented if re.match(r"\s+(flgp|make|pip|import|from|>>>) ?", line)]
 
 
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_no_merge_was_left_half_done(page):
+    assert not re.search(r"(?m)^(<<<<<<<|>>>>>>>|=======$)", page.read_text(encoding="utf-8"))
+
+
 @pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):

@@ -76,7 +76,8 @@ def test_names_and_rules(digits):
         ([0.5, 0.5, 0.5, -0.5], "positive shares"),
         ([0.5, 0.5, 0.5, 0.5], "sums to 2, not to 1"),
         ([0.5, np.nan, 0.3, 0.2], "positive shares"),
-        ({3: 0.4, 5: 0.2, 8: 0.2, 9: 0.1, 7: 0.1}, "names 7, a class without labels"),
+        ({3: 0.4, 5: 0.2, 8: 0.2, 9: 0.1, "7": 0.1}, "names '7', which is not a class like 3"),
+        ({3: 0.4, 5: 0.2, 8: 0.2, 9: 0.1, np.nan: 0.1}, "names nan, which is not a class like 3"),
         ({3: 0.4, 5: 0.6}, "no share for the class 8"),
         ("even", "is not known"),
     ],
@@ -94,6 +95,51 @@ def test_more_labels_keep_the_shift_and_a_new_class_is_refused(digits):
     model.update(X[more], y[more])
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
     before = model.predict_proba(X)
-    with pytest.raises(ValueError, match="shares of other classes"):
+    with pytest.raises(ValueError, match="labels of other classes"):
         model.update(X[more], np.full(8, 77))
     np.testing.assert_array_equal(model.predict_proba(X), before)
+
+
+@pytest.mark.parametrize("kind", ["auto", "one_vs_rest", "laplace"])
+def test_a_class_that_has_a_share_but_no_label(digits, kind, tmp_path):
+    """It gets its share, most of it where labels of the others say least."""
+    X, y, target = digits
+    target = np.where(target == 9, -1, target)
+    shares = dict(zip((3, 5, 8, 9), shares_of(y).tolist(), strict=True))
+    settings = {"inference": "laplace"} if kind == "laplace" else {"multi_class": kind}
+    with pytest.warns(UserWarning, match="No row is labelled 9") as notes:
+        model = FLGPClassifier(class_prior=shares, random_state=0, **settings).fit(X, target)
+    assert len(notes) == 1
+    np.testing.assert_array_equal(model.classes_, [3, 5, 8, 9])
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(p.mean(axis=0), list(shares.values()), atol=1e-6)
+    # Laplace's approximation is too unsure to tell far more.
+    assert p[y == 9, 3].mean() > (1.2 if kind == "laplace" else 2.0) * p[y != 9, 3].mean()
+    flgp.save(model, tmp_path / "m.flgp")
+    np.testing.assert_array_equal(flgp.load(tmp_path / "m.flgp").predict_proba(X), p)
+    nine = np.flatnonzero(y == 9)[:3]
+    with pytest.raises(ValueError, match="Fit again with shares of all classes"):
+        model.update(X[nine], y[nine])
+
+
+def test_one_class_has_labels_and_another_a_share():
+    rng = np.random.default_rng(0)
+    X = np.sort(rng.random((150, 1)), axis=0)
+    words = np.full(150, None, dtype=object)
+    words[:80:8] = "here"
+    model = FLGPClassifier(class_prior={"here": 2 / 3, "there": 1 / 3}, random_state=0)
+    with pytest.warns(UserWarning, match="No row is labelled 'there'"):
+        model.fit(X, words)
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(p.mean(axis=0), [2 / 3, 1 / 3], atol=1e-6)
+    assert p[:100, 0].mean() > p[100:, 0].mean()
+
+
+def test_votes_may_leave_out_a_class_that_has_a_share(digits):
+    X, _, target = digits
+    votes = np.full((len(target), 3), np.nan)
+    for column, name in enumerate((3, 5)):
+        votes[target == name] = np.eye(3)[column]
+    with pytest.warns(UserWarning, match="No row is labelled 2"):
+        model = FLGPClassifier(class_prior={0: 0.6, 1: 0.2, 2: 0.2}, random_state=0).fit(X, votes)
+    np.testing.assert_allclose(model.predict_proba(X).mean(axis=0), [0.6, 0.2, 0.2], atol=1e-6)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("typer")
 from flgp.cli import main
-from flgp.cli.fit import LIKELIHOODS
+from flgp.cli._learning import LIKELIHOODS
 
 NAMES = ["x", "y", "height", "naïve", "a b", "", "1", "x.1", "target", "Unnamed: 0", "x,y", 'q"uote', "=1+1"]
 ENDINGS = [".csv", ".csv", ".csv", ".tsv", ".parquet", ".feather", ".npz", ".npy", ".txt", ""]

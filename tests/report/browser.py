@@ -99,6 +99,11 @@ class Browser:
     def screenshot(self, path):
         path.write_bytes(base64.b64decode(self._call("GET", self._session + "/screenshot")))
 
+    def media(self, kind):
+        """Show the page as on "screen" or in "print"."""
+        command = {"cmd": "Emulation.setEmulatedMedia", "params": {"media": kind}}
+        self._call("POST", self._session + "/goog/cdp/execute", command)
+
     def pdf(self):
         return base64.b64decode(self._call("POST", self._session + "/print", {}))
 

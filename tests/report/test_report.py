@@ -6,10 +6,12 @@ import base64
 import json
 import re
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.neighbors import NearestNeighbors
 
 sys.path.insert(0, str(Path(__file__).parent))
 from browser import Browser, available
@@ -20,6 +22,8 @@ from flgp.model_selection import evaluate
 from flgp.report import write_report
 from flgp.report.charts import Chart, spread, ticks
 from flgp.report.kernel import scaled_lift
+from flgp.report.layout import neighborhoods
+from flgp.report.summary import headline
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +87,7 @@ def test_the_pages_covariance_is_the_models(regression, tmp_path):
     _, data = embedded(tmp_path / "r.html")
     lift = values(data["lift"], "<f4").reshape(data["s"], data["M"])
     index = values(data["neighbor"], "<u2").reshape(900, data["r"])
-    z = values(data["z"], "<f4").reshape(900, data["r"])
+    z = data["z"]["step"] * values(data["z"]["values"], "<i2").reshape(900, data["r"])
     features = np.einsum("nr,nrm->nm", z, lift[index])
     exact = model.covariance(X, term="manifold")
     assert np.abs(features @ features.T - exact).max() < 0.005 * exact.max()
@@ -166,15 +170,51 @@ def evaluated():
 
 def test_many_classes_and_long_names_stay_readable(tmp_path):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(240, 2))
-    names = np.array([f"{k}-" + "long " * 2_000 for k in range(40)])
-    y = names[np.arange(240) % 40].astype(object)
-    model = FLGPClassifier(n_anchors=40, random_state=0, unlabeled=None).fit(X, y)
+    X = rng.normal(size=(120, 2))
+    names = np.array([f"{k}-" + "long " * 2_000 for k in range(20)])
+    y = names[np.arange(120) % 20].astype(object)
+    plain = {"residual": None, "linear": None, "calibrate": False}
+    model = FLGPClassifier(n_anchors=40, random_state=0, unlabeled=None, **plain).fit(X, y)
     write_report(model, X, tmp_path / "r.html", y, evaluation=evaluate(model, X, y, cv=3, prefit=True))
     text = (tmp_path / "r.html").read_text()
-    assert "<table class=confusion>" not in text  # the most frequent confusions instead
-    assert "one of 40 classes" in text
+    assert "<table class=confusion" not in text  # the most frequent confusions instead
+    assert "one of 20 classes" in text
     assert len(text) < 300_000
+
+
+def test_a_map_of_neighbourhoods_keeps_many_clusters_apart(tmp_path):
+    """Two eigenfunctions cannot show eight clusters; most close dots of this map are of one cluster."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(8, size=1600)
+    X = 6.0 * rng.normal(size=(8, 6))[truth] + rng.normal(size=(1600, 6))
+    y = np.where(rng.uniform(size=1600) < 0.05, truth, -1)
+    model = FLGPClassifier(n_anchors=200, random_state=0).fit(X, y)
+    write_report(model, X, tmp_path / "r.html", y)
+    _, data = embedded(tmp_path / "r.html")
+    maps = {m["label"]: values(m["points"], "<i2").reshape(1600, m["width"]) for m in data["maps"]}
+    assert next(iter(maps)) == "neighbourhoods"
+
+    def kept(places):
+        _, near = NearestNeighbors(n_neighbors=11).fit(places.astype(float)).kneighbors()
+        return np.mean(truth[near] == truth[:, None])
+
+    assert kept(maps["neighbourhoods"]) > 0.97
+    assert kept(maps["eigenmap"][:, :2]) < kept(maps["neighbourhoods"])
+    again = neighborhoods(model, X, model._inputs(X).places, X[:5])
+    np.testing.assert_array_equal(again[1], again[0][:5])
+    copies = np.repeat(X[:4], 30, axis=0)
+    assert len(np.unique(neighborhoods(model, copies, model._inputs(copies).places, X[:0])[0], axis=0)) <= 4
+
+
+def test_few_labels_are_said_to_leave_much_open(classes):
+    model, X, y = classes
+    known = np.flatnonzero(y != None)  # noqa: E711
+    found = evaluate(model, X, y, cv=3, prefit=True)
+    assert "leave open" not in headline(model, found, len(X), len(known), "y")
+    few = y.copy()
+    few[np.setdiff1d(np.arange(900), known[::7])] = None
+    found = evaluate(model, X, few, cv=3)
+    assert "11 labels leave open anything from" in headline(model, found, len(X), 11, "y")
 
 
 def test_ticks_are_round_and_inside():
@@ -321,13 +361,34 @@ def test_a_click_shows_the_kernel_of_the_whole_f(browser, tmp_path):
 
 
 @needs_browser
-def test_it_prints(browser, regression, tmp_path):
+def test_it_prints(regression, tmp_path):
     model, X, y = regression
     write_report(model, X, tmp_path / "r.html", y)
-    browser.open(tmp_path / "r.html")
-    printed = browser.pdf()
-    assert printed.startswith(b"%PDF")
-    assert len(printed) > 20_000
+    browser = Browser(tmp_path / "profile", dark=True)
+    try:
+        browser.open(tmp_path / "r.html")
+        view = "const v = document.getElementById('view'); return "
+        corner = view + "Array.from(v.getContext('2d').getImageData(3, 3, 1, 1).data)"
+        shape = view + "[v.width / v.height, v.clientWidth / v.clientHeight]"
+        head = "return document.querySelector('section.list th button').getBoundingClientRect().height"
+        browser.run("window.flgpReport.draw()")
+        assert browser.run(corner)[:3] == [26, 32, 41]
+        browser.media("print")
+        time.sleep(0.5)  # a frame
+        assert browser.run(corner)[:3] == [255, 255, 255]  # no dark map on white paper
+        drawn, shown = browser.run(shape)
+        assert shown == pytest.approx(drawn, rel=0.02)  # circles stay circles
+        assert browser.run(head) > 0
+        assert (
+            browser.run("return getComputedStyle(document.querySelector('.list > button')).display") == "none"
+        )
+        bar = "return getComputedStyle(document.querySelector('.bar')).printColorAdjust"
+        assert browser.run(bar) == "exact"
+        printed = browser.pdf()
+        assert printed.startswith(b"%PDF")
+        assert len(printed) > 20_000
+    finally:
+        browser.close()
 
 
 @needs_browser

@@ -34,11 +34,11 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command()(fit)
 app.command()(evaluate)
+app.command()(fit)
 app.command()(predict)
-app.command()(label)
 app.command()(report)
+app.command()(label)
 app.command()(info)
 app.command()(reproduce)
 app.add_typer(bench.app, name="bench")

@@ -59,7 +59,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON
 AS_FOUND = ReadOptions()  # everything by looking at the file
 
 
-def _reading(
+def reading_options(
     sep: Sep = None,
     decimal: Decimal = None,
     encoding: Encoding = None,
@@ -72,24 +72,37 @@ def _reading(
     return ReadOptions(sep, decimal, encoding, not no_header, tuple(na or ()), dates, sheet)
 
 
-def reads_table(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of reading a table; it gets them as one argument, `reading`."""
-    own, added = inspect.signature(command), inspect.signature(_reading)
-    hints = get_type_hints(command, include_extras=True) | get_type_hints(_reading, include_extras=True)
-    parameters: list[inspect.Parameter] = []
-    for name, parameter in own.parameters.items():
-        parameters += added.parameters.values() if name == "reading" else [parameter]
-    parameters = [parameter.replace(annotation=hints[parameter.name]) for parameter in parameters]
+def grouped(**groups: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command options in groups: each named argument is made by a function of further options."""
 
-    @wraps(command)
-    def with_options(**given: Any) -> None:
-        values = {name: given.pop(name) for name in added.parameters}
-        command(**given, reading=_reading(**values))
+    def of(command: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(command)
+        added = {name: inspect.signature(make).parameters for name, make in groups.items()}
+        hints = get_type_hints(command, include_extras=True)
+        for make in groups.values():
+            hints |= get_type_hints(make, include_extras=True)
+        parameters: list[inspect.Parameter] = []
+        for name, parameter in own.parameters.items():
+            parameters += added[name].values() if name in added else [parameter]
+        parameters = [parameter.replace(annotation=hints[parameter.name]) for parameter in parameters]
 
-    with_options.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-    with_options.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": None}
-    del with_options.__wrapped__
-    return with_options
+        @wraps(command)
+        def with_options(**given: Any) -> None:
+            made = {
+                name: make(**{option: given.pop(option) for option in added[name]})
+                for name, make in groups.items()
+            }
+            command(**given, **made)
+
+        with_options.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        with_options.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": None}
+        del with_options.__wrapped__
+        return with_options
+
+    return of
+
+
+reads_table = grouped(reading=reading_options)
 
 
 def load_model(path: Path) -> TableModel:

@@ -8,36 +8,11 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from ..tables import ReadOptions, TableModel, prepare, read_table, write_table
+from ..tables import ReadOptions, write_table
 from ..tables.writing import check_output
-from ._options import (
-    AS_FOUND,
-    Data,
-    Json,
-    Quiet,
-    reads_table,
-)
+from ._learning import BY_DEFAULT, Learning, Target, cross_validated, learn, learns_from_table
+from ._options import AS_FOUND, Data, Json, Quiet
 from ._work import Work
-from .fit import (
-    Exclude,
-    ExposureColumn,
-    Features,
-    Jobs,
-    Likelihood,
-    Missing,
-    Option,
-    Scaling,
-    Seed,
-    Target,
-    Task,
-    TrialsColumn,
-    Weight,
-    about_labels,
-    check_choices,
-    cross_validated,
-    make_estimator,
-    parameters,
-)
 
 _SHARES = {"reading": 5.0, "anchors": 15.0, "neighbours": 3.0, "spectrum": 27.0, "cross-validation": 50.0}
 # Classes of which a confusion matrix still fits on a screen.
@@ -45,7 +20,7 @@ _MOST_SHOWN = 12
 _WORST = 10
 
 
-@reads_table
+@learns_from_table
 def evaluate(
     data: Data,
     target: Target,
@@ -53,18 +28,7 @@ def evaluate(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File for the held-out predictions.")
     ] = None,
-    features: Features = None,
-    exclude: Exclude = None,
-    task: Task = None,
-    likelihood: Likelihood = "auto",
-    scaling: Scaling = "standard",
-    missing: Missing = "impute",
-    weight: Weight = None,
-    exposure: ExposureColumn = None,
-    trials: TrialsColumn = None,
-    seed: Seed = 0,
-    jobs: Jobs = None,
-    option: Option = None,
+    learning: Learning = BY_DEFAULT,
     reading: ReadOptions = AS_FOUND,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -74,27 +38,11 @@ def evaluate(
     All rows stay in the graph. Plain methods (majority or mean, k-NN, logistic or ridge regression) are
     scored beside the model.
     """
-    check_choices(likelihood, scaling, missing)
     if output is not None:
         check_output(output)
     work = Work(_SHARES, quiet, as_json)
     with work.running():
-        with work.stage("reading the table"):
-            table = prepare(
-                read_table(data, reading, work.notes),
-                target,
-                features=features or (),
-                exclude=exclude or (),
-                about=about_labels(weight, exposure, trials),
-                likelihood=likelihood,
-                task=task,
-                scaling=scaling,
-                missing=missing,
-            )
-            work.notes += table.notes
-        estimator = make_estimator(table)
-        estimator.set_params(**{"random_state": seed, "n_jobs": jobs} | parameters(option, estimator))
-        model = TableModel.fit(estimator, table.frame, table.schema)
+        model, table = learn(work, data, target, learning, reading)
         found = cross_validated(work, model, table, cv)
         if output is not None:
             write_table(held_out(found, table.frame), output)

@@ -2,48 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any
 
 import typer
 
 from .._files import check_target
-from ..tables import Prepared, ReadOptions, TableError, TableModel, prepare, read_table
-from ..tables.schema import MISSING_RULES, SCALINGS
-from ..tables.target import TASKS
-from ._options import (
-    AS_FOUND,
-    Data,
-    Json,
-    Quiet,
-    plain,
-    reads_table,
-)
+from ..tables import ReadOptions, TableError, TableModel
+from ._learning import BY_DEFAULT, Learning, Target, cross_validated, learn, learns_from_table
+from ._options import AS_FOUND, Data, Json, Quiet, plain
 from ._work import Work
 
-LIKELIHOODS = (
-    "auto",
-    "classes",
-    "gaussian",
-    "heteroscedastic",
-    "student_t",
-    "poisson",
-    "negative_binomial",
-    "binomial",
-    "gamma",
-    "exponential",
-    "bernoulli",
-    "probit",
-    "beta",
-    "ordinal",
-    "tweedie",
-    "zero_inflated_poisson",
-    "zero_inflated_negative_binomial",
-    "hurdle_poisson",
-    "hurdle_negative_binomial",
-    "asymmetric_laplace",
-)
 # Without --cv, this many folds if the number of labels is in this range: judged in little time.
 _FOLDS, _FEWEST_LABELS, _MOST_LABELS = 5, 20, 2_000
 _SHARES = {
@@ -56,39 +26,7 @@ _SHARES = {
 }
 
 
-Target = Annotated[
-    str, typer.Option(help="Column to predict; rows where it is empty are unlabelled.", show_default=False)
-]
-Features = Annotated[
-    list[str] | None, typer.Option(help="A feature column, or several separated by commas. Default: all.")
-]
-Exclude = Annotated[
-    list[str] | None, typer.Option(help="A column that is not a feature, or several separated by commas.")
-]
-Task = Annotated[
-    str | None, typer.Option(help=f"{', '.join(TASKS)}. Default: found by looking at the target.")
-]
-Likelihood = Annotated[str, typer.Option(help=f"One of {', '.join(LIKELIHOODS)}.")]
-Scaling = Annotated[
-    str, typer.Option(help="Scaling of numbers: standard (mean 0, deviation 1), range (0 to 1), or none.")
-]
-Missing = Annotated[str, typer.Option(help="Missing values in features: impute (and mark them), or error.")]
-Weight = Annotated[str | None, typer.Option(help="Column with the weights of the labelled rows.")]
-ExposureColumn = Annotated[
-    str | None, typer.Option("--exposure", help="Column with the exposure of counts; predictions use it too.")
-]
-TrialsColumn = Annotated[
-    str | None, typer.Option("--trials", help="Column with the trials of a binomial; predictions use it too.")
-]
-Seed = Annotated[int, typer.Option(help="Seed of the anchors.")]
-Jobs = Annotated[int | None, typer.Option(help="Threads. Default: all cores.")]
-Option = Annotated[
-    list[str] | None,
-    typer.Option("--option", help="NAME=VALUE for any parameter of the estimator, such as n_anchors=2000."),
-]
-
-
-@reads_table
+@learns_from_table
 def fit(
     data: Data,
     target: Target,
@@ -109,18 +47,7 @@ def fit(
             help="A small file for predictions, without the labels.",
         ),
     ] = False,
-    features: Features = None,
-    exclude: Exclude = None,
-    task: Task = None,
-    likelihood: Likelihood = "auto",
-    scaling: Scaling = "standard",
-    missing: Missing = "impute",
-    weight: Weight = None,
-    exposure: ExposureColumn = None,
-    trials: TrialsColumn = None,
-    seed: Seed = 0,
-    jobs: Jobs = None,
-    option: Option = None,
+    learning: Learning = BY_DEFAULT,
     reading: ReadOptions = AS_FOUND,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -129,7 +56,6 @@ def fit(
     from .. import save
     from ..model_selection.verdict import as_dict
 
-    check_choices(likelihood, scaling, missing)
     if cv == 1:
         raise TableError("--cv 1 leaves no label to learn from. Use 2 or more folds, or 0 for none.")
     if not output.resolve().parent.is_dir():
@@ -137,22 +63,7 @@ def fit(
     check_target(output, [data])
     work = Work(_SHARES, quiet, as_json)
     with work.running():
-        with work.stage("reading the table"):
-            table = prepare(
-                read_table(data, reading, work.notes),
-                target,
-                features=features or (),
-                exclude=exclude or (),
-                about=about_labels(weight, exposure, trials),
-                likelihood=likelihood,
-                task=task,
-                scaling=scaling,
-                missing=missing,
-            )
-            work.notes += table.notes
-        estimator = make_estimator(table)
-        estimator.set_params(**{"random_state": seed, "n_jobs": jobs} | parameters(option, estimator))
-        model = TableModel.fit(estimator, table.frame, table.schema)
+        model, table = learn(work, data, target, learning, reading)
         work.notes += _reduced(model.estimator)
         with work.stage("writing the model"):
             save(model, output, compact=compact)
@@ -183,61 +94,17 @@ def _reduced(estimator: Any) -> list[str]:
     return notes
 
 
-def cross_validated(work: Work, model: TableModel, table: Prepared, cv: int) -> Any:
-    """The evaluation of a fitted model of a table."""
-    from ..model_selection import evaluate
-
-    X, y, known = model.training(table.frame)
-    with work.stage(f"cross-validation with {cv} folds"):
-        return evaluate(model.estimator, X, y, cv=cv, prefit=True, known=known)
-
-
 def _verdict(model: TableModel, result: dict[str, Any], data: Path) -> list[str]:
-    """What was learned and how good it is, in words."""
+    """What was learned, how good it is, and what to do next, in words."""
     from ..model_selection.verdict import what_was_learned
 
     lines = [what_was_learned(model.estimator.term_shares_)]
+    table, file = quote(str(data)), quote(result["model"])
     if "evaluation" in result:
-        return [*lines, *result["evaluation"]["verdict"]]
-    return [*lines, f"How good is it? flgp evaluate {data} --target {model.schema.target!r}"]
-
-
-def about_labels(weight: str | None, exposure: str | None, trials: str | None) -> dict[str, str]:
-    """Columns about the labels, by the argument of `fit`."""
-    given = {"sample_weight": weight, "exposure": exposure, "trials": trials}
-    return {argument: column for argument, column in given.items() if column is not None}
-
-
-def make_estimator(table: Prepared) -> Any:
-    """The estimator for a table."""
-    from ..estimators import FLGPClassifier, FLGPRegressor
-
-    return FLGPClassifier() if table.likelihood == "classes" else FLGPRegressor(likelihood=table.likelihood)
-
-
-def check_choices(likelihood: str, scaling: str, missing: str) -> None:
-    """Refuse unknown words before the work rather than after it."""
-    if likelihood not in LIKELIHOODS:
-        raise TableError(f"Unknown likelihood {likelihood!r}. Use one of {', '.join(LIKELIHOODS)}.")
-    if scaling not in SCALINGS:
-        raise TableError(f"Unknown scaling {scaling!r}. Use one of {', '.join(SCALINGS)}.")
-    if missing not in MISSING_RULES:
-        raise TableError(f"Unknown --missing {missing!r}. Use one of {', '.join(MISSING_RULES)}.")
-
-
-def parameters(options: list[str] | None, estimator: Any) -> dict[str, Any]:
-    """NAME=VALUE pairs, the values in JSON or as plain text."""
-    found: dict[str, Any] = {}
-    for text in options or []:
-        name, equals, value = text.partition("=")
-        if not equals or name not in estimator.get_params():
-            known = ", ".join(sorted(estimator.get_params()))
-            raise TableError(f"--option {text!r} must be NAME=VALUE, where NAME is one of: {known}.")
-        try:
-            found[name] = json.loads(value)
-        except ValueError:
-            found[name] = value
-    return found
+        lines += result["evaluation"]["verdict"]
+    else:
+        lines.append(f"How good is it? flgp evaluate {table} --target {quote(str(model.schema.target))}")
+    return [*lines, f"Next: flgp report {file} {table}, or flgp predict {file} NEW.csv -o predictions.csv"]
 
 
 def _result(model: TableModel, frame: Any, output: Path) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from ._work import Work
 # Beyond this many radii from the nearest anchor a prediction is little more than the prior.
 _FAR = 3.0
 _DRIFT = 3  # exit code
+_ALL_DIGITS, _EXACT_TENS = 17, 22
 _SHARES = {"loading": 20.0, "reading,": 80.0}
 
 
@@ -43,7 +44,12 @@ def predict(
     exposure: Exposure = None,
     trials: Trials = None,
     digits: Annotated[
-        int, typer.Option(min=1, max=17, help="Significant digits of numbers; 17 for all there are.")
+        int,
+        typer.Option(
+            min=1,
+            max=17,
+            help="Significant digits of numbers, decimals of probabilities; 17 for all there are.",
+        ),
     ] = 6,
     keep: Annotated[
         bool, typer.Option("--keep", help="Put the columns of the table before the predictions.")
@@ -115,16 +121,22 @@ def predict(
 
 
 def rounded(predictions: Any, digits: int) -> Any:
-    """Numbers with some significant digits: more of them say nothing."""
+    """Numbers with some significant digits, probabilities with as many decimals: more of them say nothing."""
     result = predictions.copy()
+    if digits >= _ALL_DIGITS:
+        return result
     for name in result.columns[result.dtypes.map(lambda kind: kind.kind == "f")]:
         values = result[name].to_numpy()
+        if name.startswith("probability_") or name == "distance":
+            result[name] = np.round(values, digits)
+            continue
         with np.errstate(all="ignore"):
             size = np.floor(np.log10(np.abs(values)))
         places = digits - 1 - np.where(np.isfinite(size), size, 0.0)
-        scale = 10.0 ** np.clip(places, -300, 300)
-        # Of numbers too small or too large to be scaled nothing is cut off.
-        with np.errstate(all="ignore"):
-            short = np.round(values * scale) / scale
-        result[name] = np.where(np.isfinite(short) & (digits < 17), short, values)
+        # A power of ten up to 22 is exact in double precision, so that the shortest decimal is the right one.
+        scale = 10.0 ** np.minimum(np.abs(places), _EXACT_TENS)
+        short = np.where(places > 0, np.round(values * scale) / scale, np.round(values / scale) * scale)
+        extreme = (np.abs(places) > _EXACT_TENS) & np.isfinite(values)
+        short[extreme] = [float(f"{value:.{digits}g}") for value in values[extreme]]
+        result[name] = np.where(np.isfinite(short), short, values)
     return result

@@ -44,7 +44,7 @@ def report(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Write a report that opens offline: points, predictions, covariance, evidence, reliability."""
+    """Write one HTML file to send on: how good the model is, a map of the rows, which to look at."""
     from ..estimators import FLGPClassifier
     from ..report import write_report
 

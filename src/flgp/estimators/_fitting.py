@@ -25,6 +25,7 @@ from ..process.integration import hyperparameter_posterior, integrate_model
 from ..process.learning import LearnedFunction, LearnedModel, Settings, learn, learn_on
 from ..process.local_search import LocalOptions, keep_local, learn_local, learn_shared_local
 from ..process.posterior import make_process
+from ..process.process import Process
 from ..process.relevance import CLASSES, NUMBERS, learn_relevance, working_labels
 from ..rows.blocks import map_blocks, map_rows, row_blocks, take_rows
 from ..rows.columns import select
@@ -195,6 +196,15 @@ def relearned(model: LatentModel) -> list[LearnedFunction]:
     if not model._process_.has_local:
         return learned.functions
     return _with_local(model, learned, inputs).functions
+
+
+def process_without(model: LatentModel, labels: Labels, targets: Sequence[Target]) -> Process:
+    """What the model would be with these labels only, at the same hyperparameters."""
+    inputs = _labeled_inputs(model, model.geometry_, labels)
+    settings = _settings(model, len(model.basis_.eigenvalues))
+    with blas_for(settings.n_eigenpairs):
+        learned = learn_on(model.basis_, inputs, targets, settings)
+        return make_process(_with_local(model, learned, inputs), [], None, 0)[0]
 
 
 def _finish(
@@ -371,7 +381,9 @@ def _learn_relevance(
     numbers = isinstance(targets[0].likelihood, Gaussian)
     obs = targets[0].obs
     weight = obs.weight / obs.noise_scale
-    found = learn_relevance(points, responses, weight, NUMBERS if numbers else CLASSES)
+    kind = NUMBERS if numbers else CLASSES
+    with blas_for(min(len(points), kind.most)):
+        found = learn_relevance(points, responses, weight, kind)
     linear = model._linear_ if automatic and model._roles_.local is None else None
     if linear is not None and len(linear.columns) == points.shape[1]:
         model._linear_ = linear.with_relevance(found.linear)

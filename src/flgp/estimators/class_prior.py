@@ -15,6 +15,29 @@ _ROUNDS, _TOLERANCE, _LONGEST = 100, 1e-9, 5.0
 _ROUNDING = 1e-6
 
 
+def with_prior_classes(labeled: Array, given: Any) -> Array:
+    """All classes, sorted: those among the labels (in any order, repeated or not) and those that shares name.
+
+    Raises
+    ------
+    ValueError
+        If shares name what cannot be a class among these labels: a number among words, or the reverse.
+    """
+    classes = np.unique(labeled)
+    if not isinstance(given, Mapping):
+        return classes
+    known = set(classes.tolist())
+    more = [name for name in given if name not in known]
+    kinds = "US" if classes.dtype.kind in "US" else "biuf"
+    for name in more:
+        if np.asarray(name).ndim or np.asarray(name).dtype.kind not in kinds or name != name:
+            raise ValueError(
+                f"class_prior names {name!r}, which is not a class like {classes.tolist()[0]!r}. "
+                "Use the names that the labels have."
+            )
+    return np.unique(np.concatenate([classes, np.asarray(more)])) if more else classes
+
+
 def check_class_prior(given: Any, classes: Array) -> Array | str | None:
     """Shares (C,) in the order of `classes`; "labels" and None as they are.
 
@@ -31,10 +54,6 @@ def check_class_prior(given: Any, classes: Array) -> Array | str | None:
         return np.full(len(classes), 1.0 / len(classes))
     if isinstance(given, Mapping):
         names = classes.tolist()
-        if unknown := [name for name in given if name not in names]:
-            raise ValueError(
-                f"class_prior names {unknown[0]!r}, a class without labels. Label one of its rows first."
-            )
         if absent := [name for name in names if name not in given]:
             raise ValueError(f"class_prior has no share for the class {absent[0]!r}. Add it.")
         given = [given[name] for name in names]
@@ -47,12 +66,13 @@ def check_class_prior(given: Any, classes: Array) -> Array | str | None:
         raise ValueError("class_prior must be positive shares. Leave out classes that do not occur.")
     if abs(float(shares.sum()) - 1.0) > _ROUNDING:
         raise ValueError(f"class_prior sums to {shares.sum():g}, not to 1. Divide it by its sum.")
-    return shares
+    return shares / shares.sum()
 
 
-def log_odds_shift(p: Array, shares: Array) -> Array:
+def log_odds_shift(p: Array, shares: Array, start: Array | None = None) -> Array:
     """Numbers (C,) to add to the log probabilities p (n, C), so that their mean over the rows is `shares`."""
-    log_p, shift = np.log(np.maximum(p, np.finfo(float).tiny)), np.zeros(p.shape[1])
+    log_p = np.log(np.maximum(p, np.finfo(float).tiny))
+    shift = np.zeros(p.shape[1]) if start is None else start
 
     def excess(at: Array) -> tuple[float, Array, Array]:
         """A convex function whose gradient is what the mean probabilities have too much; and these."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,9 @@ def is_votes(y: Any) -> bool:
     return len(shape) == 2 and shape[1] > 1
 
 
-def expanded_votes(y: Any, n: int, complete: bool) -> tuple[IntArray, Array, Array]:
+def expanded_votes(
+    y: Any, n: int, complete: bool, without: Collection[Any] = ()
+) -> tuple[IntArray, Array, Array]:
     """Votes (n, C) as labels with weights: rows, classes and weights of all that are not 0.
 
     A probability counts as that share of a label, a vote as one: log p(y | f) = Σ_c votes_c log p(c | f).
@@ -30,6 +33,7 @@ def expanded_votes(y: Any, n: int, complete: bool) -> tuple[IntArray, Array, Arr
         they are 0, …, C-1.
     n : rows of X
     complete : whether every class must have a vote
+    without : classes that need none
     """
     try:
         votes = np.asarray(y, dtype=float)
@@ -48,7 +52,7 @@ def expanded_votes(y: Any, n: int, complete: bool) -> tuple[IntArray, Array, Arr
         )
     if missing.all():
         raise ValueError("y has no labelled row: all are NaN. Give votes for at least one row.")
-    empty = np.nansum(votes, axis=0) == 0
+    empty = (np.nansum(votes, axis=0) == 0) & [name not in without for name in names.tolist()]
     if complete and empty.any():
         raise ValueError(f"Class {names[empty].tolist()[0]!r} has no vote in any row of y. Drop its column.")
     rows, columns = np.nonzero(np.nan_to_num(votes) > 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import numbers
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
@@ -10,27 +11,28 @@ from dataclasses import replace as replace_fields
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import expit, log_softmax, ndtri, softmax
+from scipy.special import expit, ndtri, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from .._typing import Array, BoolArray, RowLike
+from .._typing import Array, BoolArray, IntArray, RowLike
 from ..geometry.base import FittedGeometry
 from ..likelihoods import AnyLikelihood, Bernoulli, Categorical, NoisyBernoulli, Observations
 from ..process.draws_field import DrawsField
 from ..process.evidence import KnownValues, Target
-from ..rows.blocks import take_rows
+from ..rows.blocks import map_rows, take_rows
 from ..rows.labels import is_missing_label
 from ..rows.sources import is_distributed, is_streamed, local_labels
-from ..terms import Constant
-from ..terms.base import View
+from ..terms import Constant, Manifold
+from ..terms.base import TermView, View
 from ._docs import documented
-from ._fitting import fit_model, transduce, update_model
+from ._fitting import fit_model, process_without, transduce, update_model
 from ._latent import LatentModel, labeled_rows
+from .class_clusters import Clusters, KnownShares, learn_clusters
 from .class_labels import plain_labels
-from .class_prior import check_class_prior, log_odds_shift, shifted, soft_shares
+from .class_prior import check_class_prior, log_odds_shift, soft_shares, with_prior_classes
 from .class_votes import expanded_votes, is_votes
 from .labels import Labels
 from .offsets import probit_offsets
@@ -41,8 +43,9 @@ RESIDUALS = ("local", "auto")
 MEANS = ("auto", "constant", "zero")
 # Labels, and labels for each class, from which on a line and the distance are told from a manifold.
 _FEWEST, _FEWEST_PER_CLASS = 5, 3
-# Fitted rows over which shares of classes are averaged.
-_SHARE_ROWS = 20_000
+# Fitted rows over which shares of classes are averaged, and that are divided into clusters; more labels than
+# this say where classes are better than clusters do.
+_SHARE_ROWS, _CLUSTER_ROWS, _CLUSTER_LABELS = 20_000, 5_000, 500
 # Log odds of an offset that say: certain.
 _LARGEST_LOGIT = 30.0
 # Shares of random labels that label_noise="auto" compares, and with which the geometry is chosen.
@@ -69,9 +72,10 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         The label that means "unlabelled".
     class_prior : {{"uniform", "labels"}}, array of shape (C,) or mapping, optional
         Shares of the classes among all points, where they are known: log odds are shifted until the mean
-        probability over the fitted rows is that. An array is in the order of `classes_`. "labels": half way
-        towards the shares among the labels, which are noisy. None: nothing is assumed. `update` keeps the
-        shift.
+        probability over the fitted rows is that. Beside these, the points are divided into clusters of such
+        sizes; left-out labels decide how much that counts. An array is in the order of `classes_`; a mapping
+        may also name classes without a label. "labels": half way towards the shares among the labels, which
+        are noisy. None: nothing is assumed. `update` keeps the shift and drops the clusters.
     label_noise : float in [0, 1) or "auto", optional
         Share of the labels that are drawn at random, from all classes: a label that its neighbours contradict
         then stops pulling. "auto": the share with the largest evidence (`label_noise_`). For expectation
@@ -163,7 +167,8 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             self._check_parameters()
             X = self._validated(X, reset=True)
             labels = self._labels(X, y, sample_weight, complete=True)
-            self.classes_ = np.unique(labels.y)
+            self.classes_ = with_prior_classes(labels.y, self.class_prior)
+            self._note_unlabeled(labels)
             own = self._training_offset(offset, X, self._n_functions(), X_unlabeled)
             labels = _with_offset(labels, own)
             self._choose_roles(X, len(labels))
@@ -175,7 +180,7 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             geometry = fit_model(self, rows, labels, targets)
             if self._searches_noise():
                 self._choose_noise(labels)
-            self._shift_ = self._class_shift(shares, rows, labels, own)
+            self._shares_ = self._known_shares(shares, rows, labels, own)
             self._transduce(geometry, rows, own)
         return self
 
@@ -234,17 +239,20 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             known = None if relearn else dict(zip(self._function_names(), self._known_, strict=True))
             labels = self._all_labels(added, replace)
             before = self.classes_
-            if own is not None and not np.array_equal(np.unique(labels.y), before):
+            if own is not None and not np.array_equal(with_prior_classes(labels.y, self.class_prior), before):
                 raise ValueError(
                     "offset has columns for other classes than these labels. Fit again with all classes."
                 )
-            targets = self._targets(labels, known)
-            if self._shift_ is not None and not np.array_equal(self.classes_, before):
+            seen = self._kept_labels().y
+            if self._shares_ is not None and not np.array_equal(np.unique(labels.y), np.unique(seen)):
                 raise ValueError(
-                    "class_prior has shares of other classes than these labels. Fit again with shares of all "
-                    "classes."
+                    "class_prior was applied to labels of other classes than these. Fit again with shares of "
+                    "all classes."
                 )
+            targets = self._targets(labels, known)
             update_model(self, labels, targets)
+            if self._shares_ is not None:  # the partition was that of other labels
+                self._shares_ = KnownShares(self._shares_.shift)
             if relearn and self._searches_noise():
                 self._choose_noise(labels)
         return self
@@ -305,7 +313,8 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
     def _labels(self, X: Any, y: Any, sample_weight: Any, complete: bool = False) -> Labels:
         """The labelled rows among those of X; several votes on a point are several labels there."""
         if is_votes(y):
-            rows, classes, votes = expanded_votes(y, len(X), complete)
+            shares = self.class_prior if isinstance(self.class_prior, Mapping) else {}
+            rows, classes, votes = expanded_votes(y, len(X), complete, shares)
             given = check_weights(sample_weight, np.asarray(np.bincount(rows, minlength=len(X)) == 0))[0]
             whole = votes if given is None else votes * given[rows]
             kept = whole > 0
@@ -319,6 +328,18 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             known = {"weight": None if weight is None else weight[labeled]}
         refuse_repeats(known["weight"])
         return Labels(labeled_rows(X, labeled), classes, known, labeled)
+
+    def _note_unlabeled(self, labels: Labels) -> None:
+        """A class that has a share but no label is known by its share alone."""
+        absent = np.setdiff1d(self.classes_, labels.y).tolist()
+        if absent:
+            names = ", ".join(repr(name) for name in absent[:3]) + (", …" if len(absent) > 3 else "")
+            warnings.warn(
+                f"No row is labelled {names}: class_prior says how many rows are, and nothing says which. "
+                "Label a few of them.",
+                UserWarning,
+                stacklevel=3,
+            )
 
     # -- label noise -------------------------------------------------------------------------------------
 
@@ -378,7 +399,8 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
 
         With one class among the labels there is a single function, whose labels are all "yes".
         """
-        self.classes_, codes = np.unique(labels.y, return_inverse=True)
+        self.classes_ = with_prior_classes(labels.y, self.class_prior)
+        codes = np.searchsorted(self.classes_, labels.y)
         positions, weight, count = np.arange(len(codes)), labels.known["weight"], len(self.classes_)
         names = self._function_names()
         if known is None:
@@ -471,9 +493,12 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
 
     def _probabilities(self, views: Sequence[View]) -> Array:
         p = self._unshifted(views)
-        if self._shift_ is None:
-            return p
-        return shifted(np.log(np.maximum(p, np.finfo(float).tiny)), self._shift_)
+        return p if self._shares_ is None else self._shares_.applied(p, self._on_manifold(views))
+
+    def _on_manifold(self, views: Sequence[View]) -> TermView | None:
+        """The manifold term at the points."""
+        parts = zip(self._process_.layers[0].parts, views[0].terms, strict=True)
+        return next((at for part, at in parts if isinstance(part, Manifold)), None)
 
     def _unshifted(self, views: Sequence[View]) -> Array:
         process, count = self._process_, len(self.classes_)
@@ -486,20 +511,60 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             return np.stack([1.0 - columns[0], columns[0]], axis=1)
         return exactly_one(np.stack(columns, axis=1))
 
-    def _class_shift(
+    def _known_shares(
         self, shares: Array | str | None, rows: RowLike, labels: Labels, offset: Array | None
-    ) -> Array | None:
-        """What the log odds of the classes are shifted by, for given shares (C,)."""
+    ) -> KnownShares | None:
+        """What shares (C,) of the classes say: over some of the rows their mean probabilities are these."""
         if shares is None or len(self.classes_) == 1:
             return None
         if is_distributed(rows) or is_streamed(rows):
             raise ValueError("class_prior needs rows in memory. Use class_prior=None for files and clusters.")
-        some = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _SHARE_ROWS)).astype(int))
-        own = None if offset is None else offset[some]
-        p = self._answer(take_rows(rows, some), self._unshifted, offset=own)
+        # At random: rows may be in an order that has to do with their classes.
+        some = np.random.default_rng(0).permutation(len(rows))[:_SHARE_ROWS]
+        X, own = take_rows(rows, some), None if offset is None else offset[some]
+        p = self._answer(X, self._unshifted, offset=own)
         if isinstance(shares, str):
-            shares = soft_shares(p, np.unique(labels.y, return_counts=True)[1].astype(float))
-        return log_odds_shift(p, shares)
+            counts = np.unique(labels.y, return_counts=True)[1].astype(float)
+            return KnownShares(log_odds_shift(p, soft_shares(p, counts)))
+        shift = log_odds_shift(p, shares)
+        manifold = [part for part in self._process_.layers[0].parts if isinstance(part, Manifold)]
+        if not manifold or len(labels) > _CLUSTER_LABELS:
+            return KnownShares(shift)
+        fewer = None if own is None else own[:_CLUSTER_ROWS]
+        clusters = self._clusters(manifold[0], X[:_CLUSTER_ROWS], labels, fewer, shares)
+
+        def alone(views: Sequence[View]) -> Array:
+            at = self._on_manifold(views)
+            assert at is not None
+            return clusters.probabilities(at)
+
+        here = self._answer(X, alone, offset=own)
+        return KnownShares(
+            shift, replace_fields(clusters, shift=clusters.shift + log_odds_shift(here, shares))
+        )
+
+    def _clusters(
+        self, manifold: Manifold, X: Array, labels: Labels, offset: Array | None, shares: Array
+    ) -> Clusters:
+        """The classes as clusters of rows X (n, p) and of the labelled points."""
+        points, codes = np.concatenate([X, labels.points]), np.searchsorted(self.classes_, labels.y)
+        weight = labels.known["weight"]
+        weight = np.ones(len(codes)) if weight is None else weight
+        if offset is not None and labels.offset is not None:
+            offset = np.concatenate([offset, labels.offset])
+        known = dict(zip(self._function_names(), self._known_, strict=True))
+
+        def probabilities(kept: IntArray) -> Array:
+            model = copy.copy(self)
+            if len(kept) < len(codes):
+                some = labels.take(kept)
+                model._process_ = process_without(self, some, self._targets(some, known))
+            return model._answer(points, model._unshifted, offset=offset)
+
+        features = map_rows(points, lambda block: manifold.features(self._inputs(block)))
+        return learn_clusters(
+            manifold, features, probabilities, codes, weight, shares, trusted=not self.label_noise_
+        )
 
     def predict(self, X: Any, *, offset: Any = None) -> Array:
         """The most probable class.
@@ -522,7 +587,7 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
     def _most_probable(self, views: Sequence[View]) -> Array:
         parts = self._process_.functions[0].components
         gaussian = not any(isinstance(part.field, DrawsField) for part in parts)
-        if len(self.classes_) > 2 or not gaussian or self._shift_ is not None:
+        if len(self.classes_) > 2 or not gaussian or self._shares_ is not None:
             return self.classes_[self._probabilities(views).argmax(axis=1)]
         # The link is symmetric: p > 1/2 where the latent mean is positive, and no variance is needed unless
         # the parts of a mixture disagree.
@@ -554,7 +619,8 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         offset : as in `predict_proba`
         """
         check_is_fitted(self)
-        own = self._offset_of(offset, self._validated(X, reset=False))
+        X = self._validated(X, reset=False)
+        own = self._offset_of(offset, X)
         f = self.sample_f(X, n_samples, random_state, prior)
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31) + 1)
         if own is not None:
@@ -567,12 +633,18 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             p = np.stack([coupled.conditional(f[:, :, k]) for k in range(n_samples)], axis=2)
         else:
             p = self._process_.functions[0].likelihood.conditional_mean(f)
-        if p.ndim == 2 and self._shift_ is None:
+        if p.ndim == 2 and self._shares_ is None:
             return self.classes_[(uniform < p).astype(int)]
         if coupled is None:
             p = np.stack([1.0 - p, p], axis=1) if p.ndim == 2 else exactly_one(p)
-        if self._shift_ is not None:
-            p = np.exp(log_softmax(np.log(np.maximum(p, 1e-300)) + self._shift_[:, None], axis=1))
+        if self._shares_ is not None:
+            shares = KnownShares(self._shares_.shift) if prior else self._shares_
+
+            def apply(views: Sequence[View], each: Array) -> Array:
+                at = self._on_manifold(views)
+                return np.stack([shares.applied(each[:, :, k], at) for k in range(n_samples)], axis=2)
+
+            p = self._answer(X, apply, beside=p)
         return self.classes_[(uniform[:, None, :] > np.cumsum(p, axis=1)[:, :-1]).sum(axis=1)]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:

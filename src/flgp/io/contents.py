@@ -11,7 +11,7 @@ import numpy as np
 from .. import _stored
 from .fits import basis_suits, n_columns, n_coordinates, size_of
 from .learned import LEARNED, PARAMETER, SECTIONS
-from .rules import A, ArrayEntry, ArrayRef, Check, Maybe, Numbers, Record, Text, entries, wrong
+from .rules import A, ArrayEntry, ArrayRef, Check, Maybe, Numbers, Record, Text, bind, entries, wrong
 from .rules import ByName as Named
 from .schema import SCHEMA
 
@@ -302,7 +302,7 @@ class _Fit:
         together = together and self.given.get("inference", "auto") in ("auto", "ep")
         if count != (size if size > 2 else 1) or coupled != (size > 2 and together):
             raise wrong("process", "has another number of functions than the model has classes")
-        if not self.sections["one target"] or "shift of log odds" not in self.sections:
+        if not self.sections["one target"] or "known shares of classes" not in self.sections:
             raise wrong("the file", "is not that of a classifier")
         if any(
             part["likelihood"].concept not in _OF_CLASSES
@@ -310,23 +310,34 @@ class _Fit:
             for part in self._components()
         ):
             raise wrong("process", "has likelihoods that are not about classes")
-        shift = self.sections["shift of log odds"]
-        if shift is not None and shift.shape != (size,):
-            raise wrong("shift of log odds", "is that of another number of classes")
+        shares = self.sections["known shares of classes"]
+        if shares is not None:
+            bind(shares.dims, "C", size, "known shares of classes")
+            self._clusters(shares["clusters"], size)
         if self.labels is not None:
             same = "are of other classes than the model's"
             if len(self.labels["y"].shape) != 1:
                 raise wrong("labels", same)
-            self.check.later("labels", same, _same_classes, self.labels["y"], classes)
+            # Shares may name classes that have no label.
+            fits = _same_classes if self.given.get("class_prior") is None else _known_classes
+            self.check.later("labels", same, fits, self.labels["y"], classes)
         probable = self.learned.get("transduction_proba_")
         if probable is not None and probable.shape[1] != size:
             raise wrong("transduction_proba_", "has another number of classes than the model")
         predicted = self.learned.get("transduction_")
         if predicted is not None:
             words = "has classes that the model does not know"
-            self.check.later(
-                "transduction_", words, lambda y, known: np.isin(y, known).all(), predicted, classes
-            )
+            self.check.later("transduction_", words, _known_classes, predicted, classes)
+
+    def _clusters(self, clusters: Record | None, n_classes: int) -> None:
+        """Indicators are at the nodes of the manifold."""
+        if clusters is None:
+            return
+        bind(clusters.dims, "C", n_classes, "classes as clusters")
+        parts = self.sections["process"]["layers"][0]["parts"]
+        nodes = [size_of(part)[0] for part in parts if part.concept == "manifold term"]
+        if nodes != [clusters.dims["s"]]:
+            raise wrong("classes as clusters", "has values at nodes that the manifold does not have")
 
     def _known_values(self, known: Record, component: Record, where: str) -> None:
         """Hyperparameters by name must be those of the terms and of the likelihood."""
@@ -397,6 +408,10 @@ class _Fit:
             raise wrong(where, "names no column")
         words = "names columns that X does not have"
         self.check.later(where, words, lambda values: values.max() < size, ref, key=size)
+
+
+def _known_classes(y: np.ndarray, classes: np.ndarray) -> bool:
+    return bool(np.isin(y, classes).all())
 
 
 def _same_classes(y: np.ndarray, classes: np.ndarray) -> bool:

@@ -171,7 +171,7 @@ SECTIONS: dict[str, Rule] = {
     "intrinsic dimension": Maybe(Real(1e-60, 1e60)),
     "one target": Flag(),
     "offset": Flag(),
-    "shift of log odds": Maybe(Numbers(("C",), -1e6, 1e6)),
+    "known shares of classes": Maybe(A(("known shares of classes",))),
     "examples": points("examples", "p"),
     "number of features": Whole(1),
 }

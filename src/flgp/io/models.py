@@ -47,7 +47,7 @@ _SECTIONS = {
     "intrinsic dimension": "_dimension_",
     "one target": "_flat_",
     "offset": "_with_offset_",
-    "shift of log odds": "_shift_",
+    "known shares of classes": "_shares_",
     "examples": "_examples_",
     "number of features": "_n_features_out",
 }

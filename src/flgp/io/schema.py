@@ -506,6 +506,18 @@ SCHEMA: dict[str, Concept] = {
     "calibration of classes": Concept(
         {"sharpness": Real(0.1, 100.0), "shares": Named(Real(0.0, 1.0 + 1e-9))}
     ),
+    "known shares of classes": Concept(
+        {"shift": Numbers(("C",), -1e6, 1e6), "clusters": Maybe(A(("classes as clusters",)))}
+    ),
+    "classes as clusters": Concept(
+        {
+            "at_nodes": Numbers(("s", "C"), -LEVEL, LEVEL),
+            "shares": Numbers(("C",), TINY, 1.0, total=1.0),
+            "power": Real(0.1, 10.0),
+            "weight": Real(0.0, 1.0),
+            "shift": Numbers(("C",), -1e6, 1e6),
+        }
+    ),
     "posterior of hyperparameters": Concept(
         {
             "names": Several(Text(), 1, 1000),

@@ -28,7 +28,7 @@ def what_was_learned(shares: Mapping[str, float]) -> str:
     """A sentence about the share of each term, from `term_shares_`."""
     known = sorted(((share, name) for name, share in shares.items() if name in _TERMS), reverse=True)
     parts = [f"{100 * s:.0f} % {_TERMS[name]}" for s, name in known if s >= _SMALL_SHARE]
-    return f"What varies in the prediction: {', '.join(parts)}." if parts else "The prediction does not vary."
+    return f"What predictions rest on: {', '.join(parts)}." if parts else "All predictions are the same."
 
 
 def verdict(found: Evaluation) -> list[str]:

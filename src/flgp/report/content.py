@@ -65,7 +65,7 @@ def viewer_data(
         "label": None if label is None else packed(label[labeled], np.float32),
         "row": None if np.array_equal(rows, np.arange(len(X))) else packed(rows, np.uint32),
         "neighbor": packed(known.index, np.uint32 if len(lift) > 65_535 else np.uint16),
-        "z": packed(inputs.places.closeness[:, None] * known.z, np.float32),
+        "z": _weights(inputs.places.closeness[:, None] * known.z),
         "lift": packed(lift, np.float32),
         "q": others.shape[1],
         "others": packed(others, np.float32),
@@ -103,6 +103,12 @@ def channels(
     count = min(X.shape[1], _MOST_COLUMNS, max(3, _MAX_COLUMN_BYTES // (4 * len(X))))
     found += [(f"column {name}", X[:, k]) for k, name in enumerate(feature_names[:count])]
     return [{"name": short(name, 80), "values": packed(values, np.float32)} for name, values in found]
+
+
+def _weights(z: Array) -> dict[str, Any]:
+    """Weights in 16 bits: to 3e-5 of the largest."""
+    step = max(float(np.abs(z).max(initial=0.0)), 1e-300) / 32_767
+    return {"step": step, "values": packed(np.rint(z / step), np.int16)}
 
 
 def _likely(probability: Array | None) -> dict[str, Any] | None:

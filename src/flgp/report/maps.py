@@ -1,4 +1,4 @@
-"""Where the points of a report are drawn: the first columns, principal components, the eigenmap."""
+"""Where the points of a report are drawn: columns, principal components, eigenmap, neighbourhoods."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import numpy as np
 from .. import views
 from .._typing import Array
 from ..geometry.base import Places
+from .layout import FEWEST, neighborhoods
 from .text import packed
 
+_FEW_CLASSES = 3
 _SAMPLE = 20_000  # rows that the principal components are computed from
 
 
@@ -35,6 +37,11 @@ def maps(model: Any, X: Array, places: Places, feature_names: list[str]) -> list
         common=False,
     )
     found = [eigenmap]
+    if X.shape[1] > 3 and len(X) >= FEWEST:
+        points, nodes = neighborhoods(model, X, places, anchors if whole else X[:0])
+        close = _packed("neighbourhoods", [], points, nodes, common=False)
+        # Many clusters do not fit into two eigenfunctions.
+        found.insert(0 if len(getattr(model, "classes_", ())) > _FEW_CLASSES else 1, close)
     if X.shape[1] > 3 and whole:
         center, axes = _principal_axes(X)
         names = ["first principal component", "second", "third"]
@@ -63,14 +70,15 @@ def _packed(label: str, axes: list[str], points: Array, anchors: Array, common: 
     """Positions in 16 bits; `common`: all axes have one scale."""
     low, high = np.quantile(points, [0.0005, 0.9995], axis=0)
     center, half = (low + high) / 2, np.maximum((high - low) / 2, 1e-300)
-    half = np.full(3, half.max()) if common else half
+    half = np.full(len(half), half.max()) if common else half
 
     def short(places: Array) -> str:
         return packed(np.clip(np.rint((places - center) / half * 30_000), -32_767, 32_767), np.int16)
 
     return {
         "label": label,
-        "axes": axes,
+        "axes": axes,  # none: positions mean nothing by themselves
+        "width": points.shape[1],
         "points": short(points),
         "anchors": short(anchors),
         "free": not common,  # its axes have no common scale

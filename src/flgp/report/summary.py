@@ -19,6 +19,7 @@ _LISTED = 50  # rows in each list
 _MOST_CLASSES = 15  # of which a confusion matrix is readable
 _EFFECT_ROWS, _EFFECT_COLUMNS = 400, 60
 _NEARLY_ALL = 0.995  # never call it 100 of 100
+_CLEAR_ENOUGH = 0.2  # width of an interval
 _FAR = 1.0  # farther than all fitted points
 
 
@@ -38,7 +39,7 @@ def headline(model: Any, found: Evaluation | None, n: int, n_labeled: int, targe
         if classes:
             sentence = (
                 f"The model predicts {name} and is right in about {_in_hundred(value)} on rows whose label "
-                "it has not seen."
+                f"it has not seen{_open(low, high, len(found.y))}."
             )
             cards.append(
                 ("right, held out", f"{100 * value:.1f} %", f"{100 * low:.0f} to {100 * high:.0f} %")
@@ -69,6 +70,13 @@ def _in_hundred(share: float) -> str:
     return f"{round(100 * share)} of 100 cases"
 
 
+def _open(low: float, high: float, n_labeled: int) -> str:
+    """What a few labels leave open."""
+    if high - low <= _CLEAR_ENOUGH:
+        return ""
+    return f"; {n_labeled:,} labels leave open anything from {round(100 * low)} to {round(100 * high)}"
+
+
 def confusion(found: Evaluation | None) -> str:
     """Which classes are taken for which, held out; the most frequent confusions where there are many."""
     if found is None or found.classes is None:
@@ -83,7 +91,8 @@ def confusion(found: Evaluation | None) -> str:
             + "</tr>"
             for i, (name, row) in enumerate(zip(names, counts, strict=True))
         )
-        grid = f"<table class=confusion><thead><tr><th>true / predicted</th>{top}</tr></thead>"
+        size = f'style="--classes:{len(names)}"'
+        grid = f"<table class=confusion {size}><thead><tr><th>true / predicted</th>{top}</tr></thead>"
         body = f"{grid}<tbody>{rows}</tbody></table>"
     else:
         wrong = counts - np.diag(np.diag(counts))

@@ -18,6 +18,7 @@
   const positions = (map) => ({
     label: map.label,
     axes: map.axes,
+    width: map.width,
     points: decode(map.points, Int16Array),
     anchors: decode(map.anchors, Int16Array),
     extent: map.free ? [1, 1] : map.extent.map((size) => Math.max(size, 0.05)),
@@ -45,7 +46,7 @@
   const scaleOf = (what) => what === "label" || what.startsWith("channel") ? "prediction" : what;
   const r = data.r;
   const neighbor = decode(data.neighbor, data.s > 65535 ? Uint32Array : Uint16Array);
-  const z = decode(data.z, Float32Array);
+  const z = Float32Array.from(decode(data.z.values, Int16Array), (value) => value * data.z.step);
   const lift = decode(data.lift, Float32Array); // (s, M), each anchor's features times their prior deviation
   const M = data.M;
   const s = data.s;
@@ -213,7 +214,7 @@
     image = context.createImageData(canvas.width, canvas.height);
     pixels = new Uint32Array(image.data.buffer);
     depth = new Float32Array(pixels.length);
-    request();
+    draw(); // a canvas of a new size is empty: there may be no next frame before it is printed
   };
   const disc = (radius) => {
     const offsets = [];
@@ -240,8 +241,10 @@
     const cy = Math.cos(yaw), sy = Math.sin(yaw), cp = Math.cos(pitch), sp = Math.sin(pitch);
     const left = W / 2 + state.x * W, top = H / 2 + state.y * H;
     const bend = state.flat ? 0 : 0.25 / 32767;
+    const width = maps[state.map].width;
+    const deep = !state.flat && width > 2;
     return (p, i, out, at) => {
-      const x = p[3 * i], y = p[3 * i + 1], w = state.flat ? 0 : p[3 * i + 2];
+      const x = p[width * i], y = p[width * i + 1], w = deep ? p[width * i + 2] : 0;
       const along = x * cy + w * sy;
       const away = w * cy - x * sy;
       const up = y * cp - away * sp;
@@ -467,7 +470,7 @@
   option(byId("color"), "covariance", data.names.covariance, true);
   const showAxes = () => {
     const axes = maps[state.map].axes.slice(0, state.flat ? 2 : 3);
-    byId("axes").textContent = (state.flat ? ["→", "↑"] : ["x:", "y:", "z:"])
+    byId("axes").textContent = axes.length === 0 ? "close dots are alike; directions and gaps mean nothing" : (state.flat ? ["→", "↑"] : ["x:", "y:", "z:"])
       .slice(0, axes.length).map((mark, k) => `${mark} ${axes[k]}`).join("   ");
   };
   byId("map").addEventListener("change", (event) => { state.map = Number(event.target.value); showAxes(); request(); });
@@ -501,6 +504,8 @@
     request();
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { recolor(); request(); });
+  // Paper is light, whatever the screen: draw at once, for the page is printed before the next frame.
+  matchMedia("print").addEventListener("change", () => { recolor(); draw(); });
   new ResizeObserver(resize).observe(canvas);
   showAxes();
   describe();

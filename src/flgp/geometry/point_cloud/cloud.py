@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from ..._progress import stage
+from ..._progress import note, stage
 from ..._stored import stored
 from ..._threads import current_threads, thread_map, threads
 from ..._typing import Array, IntArray, RowLike
@@ -93,6 +93,7 @@ class PointCloud:
         n_anchors = auto_anchors(n, n_sets) if isinstance(self.n_anchors, str) else int(self.n_anchors)
         with stage(f"anchors for {n:,} points"):
             sets = [choose_anchors(rows, n_anchors, given, rng, n_sets > 1) for _ in range(n_sets)]
+        self._note_reduced(min(map(len, sets)), given)
         uniform = self.anchor_weights == "uniform" or (
             self.anchor_weights == "auto" and isinstance(given, str) and given in ("random", "all")
         )
@@ -110,6 +111,14 @@ class PointCloud:
                 drop_singletons=isinstance(given, str) and given in ("kmeans", "minibatch"),
             )
         return FittedCloud(graph, None if graph.lae else self.bandwidth, keep)
+
+    def _note_reduced(self, n_anchors: int, given: str | Array) -> None:
+        """Numbers that were asked for, and that the rows are too few for."""
+        by_rule = isinstance(given, str) and given != "all"
+        if by_rule and not isinstance(self.n_anchors, str) and n_anchors < self.n_anchors:
+            note(f"n_anchors={self.n_anchors} was reduced to {n_anchors}: there are no more distinct rows")
+        if not isinstance(self.n_neighbors, str) and n_anchors < self.n_neighbors:
+            note(f"n_neighbors={self.n_neighbors} was reduced to the number of anchors, {n_anchors}")
 
     def _given_anchors(self, p: int) -> str | Array:
         if isinstance(self.anchors, str):

@@ -1,0 +1,198 @@
+"""Learning from a table: the options that `flgp fit` and `flgp evaluate` share, and what they do."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..tables import Prepared, ReadOptions, TableError, TableModel, prepare, read_table
+from ..tables.schema import MISSING_RULES, SCALINGS
+from ..tables.target import TASKS
+from ._options import grouped, reading_options
+from ._work import Work
+
+if TYPE_CHECKING:
+    from ..estimators import FLGPClassifier, FLGPRegressor
+    from ..model_selection import Evaluation
+
+LIKELIHOODS = (
+    "auto",
+    "classes",
+    "gaussian",
+    "heteroscedastic",
+    "student_t",
+    "poisson",
+    "negative_binomial",
+    "binomial",
+    "gamma",
+    "exponential",
+    "bernoulli",
+    "probit",
+    "beta",
+    "ordinal",
+    "tweedie",
+    "zero_inflated_poisson",
+    "zero_inflated_negative_binomial",
+    "hurdle_poisson",
+    "hurdle_negative_binomial",
+    "asymmetric_laplace",
+)
+
+Target = Annotated[
+    str, typer.Option(help="Column to predict; rows where it is empty are unlabelled.", show_default=False)
+]
+Features = Annotated[
+    list[str] | None, typer.Option(help="A feature column, or several separated by commas. Default: all.")
+]
+Exclude = Annotated[
+    list[str] | None, typer.Option(help="A column that is not a feature, or several separated by commas.")
+]
+Task = Annotated[
+    str | None, typer.Option(help=f"{', '.join(TASKS)}. Default: found by looking at the target.")
+]
+Likelihood = Annotated[str, typer.Option(help=f"One of {', '.join(LIKELIHOODS)}.")]
+Scaling = Annotated[
+    str, typer.Option(help="Scaling of numbers: standard (mean 0, deviation 1), range (0 to 1), or none.")
+]
+Missing = Annotated[str, typer.Option(help="Missing values in features: impute (and mark them), or error.")]
+Weight = Annotated[str | None, typer.Option(help="Column with the weights of the labelled rows.")]
+ExposureColumn = Annotated[
+    str | None, typer.Option("--exposure", help="Column with the exposure of counts; predictions use it too.")
+]
+TrialsColumn = Annotated[
+    str | None, typer.Option("--trials", help="Column with the trials of a binomial; predictions use it too.")
+]
+Seed = Annotated[int, typer.Option(help="Seed of the anchors.")]
+Jobs = Annotated[int | None, typer.Option(help="Threads. Default: all cores.")]
+Option = Annotated[
+    list[str] | None,
+    typer.Option("--option", help="NAME=VALUE for any parameter of the estimator, such as n_anchors=2000."),
+]
+
+
+@dataclass(frozen=True)
+class Learning:
+    """What to learn from a table, and how."""
+
+    features: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    task: str | None = None
+    likelihood: str = "auto"
+    scaling: str = "standard"
+    missing: str = "impute"
+    weight: str | None = None
+    exposure: str | None = None
+    trials: str | None = None
+    seed: int = 0
+    jobs: int | None = None
+    option: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse unknown words before the work rather than after it."""
+        if self.likelihood not in LIKELIHOODS:
+            raise TableError(f"Unknown likelihood {self.likelihood!r}. Use one of {', '.join(LIKELIHOODS)}.")
+        if self.scaling not in SCALINGS:
+            raise TableError(f"Unknown scaling {self.scaling!r}. Use one of {', '.join(SCALINGS)}.")
+        if self.missing not in MISSING_RULES:
+            raise TableError(f"Unknown --missing {self.missing!r}. Use one of {', '.join(MISSING_RULES)}.")
+
+    @property
+    def about_labels(self) -> dict[str, str]:
+        """Columns about the labels, by the argument of the estimator's `fit`."""
+        given = {"sample_weight": self.weight, "exposure": self.exposure, "trials": self.trials}
+        return {argument: column for argument, column in given.items() if column is not None}
+
+
+BY_DEFAULT = Learning()
+
+
+def _learning_options(
+    features: Features = None,
+    exclude: Exclude = None,
+    task: Task = None,
+    likelihood: Likelihood = "auto",
+    scaling: Scaling = "standard",
+    missing: Missing = "impute",
+    weight: Weight = None,
+    exposure: ExposureColumn = None,
+    trials: TrialsColumn = None,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    option: Option = None,
+) -> Learning:
+    return Learning(
+        features=tuple(features or ()),
+        exclude=tuple(exclude or ()),
+        task=task,
+        likelihood=likelihood,
+        scaling=scaling,
+        missing=missing,
+        weight=weight,
+        exposure=exposure,
+        trials=trials,
+        seed=seed,
+        jobs=jobs,
+        option=tuple(option or ()),
+    )
+
+
+# A command gets these options as two arguments, `learning` and `reading`.
+learns_from_table = grouped(learning=_learning_options, reading=reading_options)
+
+
+def learn(
+    work: Work, data: Path, target: str, learning: Learning, reading: ReadOptions
+) -> tuple[TableModel, Prepared]:
+    """The model of a table, and the table as it was prepared for it."""
+    with work.stage("reading the table"):
+        table = prepare(
+            read_table(data, reading, work.notes),
+            target,
+            features=learning.features,
+            exclude=learning.exclude,
+            about=learning.about_labels,
+            likelihood=learning.likelihood,
+            task=learning.task,
+            scaling=learning.scaling,
+            missing=learning.missing,
+        )
+        work.notes += table.notes
+    estimator = _estimator_for(table)
+    own = {"random_state": learning.seed, "n_jobs": learning.jobs}
+    estimator.set_params(**own | _parameters(learning.option, estimator))
+    return TableModel.fit(estimator, table.frame, table.schema), table
+
+
+def cross_validated(work: Work, model: TableModel, table: Prepared, cv: int) -> Evaluation:
+    """The evaluation of a fitted model of a table."""
+    from ..model_selection import evaluate
+
+    X, y, known = model.training(table.frame)
+    with work.stage(f"cross-validation with {cv} folds"):
+        return evaluate(model.estimator, X, y, cv=cv, prefit=True, known=known)
+
+
+def _estimator_for(table: Prepared) -> FLGPClassifier | FLGPRegressor:
+    """The estimator for a table, with its defaults."""
+    from ..estimators import FLGPClassifier, FLGPRegressor
+
+    return FLGPClassifier() if table.likelihood == "classes" else FLGPRegressor(likelihood=table.likelihood)
+
+
+def _parameters(options: tuple[str, ...], estimator: FLGPClassifier | FLGPRegressor) -> dict[str, Any]:
+    """NAME=VALUE pairs, the values in JSON or as plain text."""
+    found: dict[str, Any] = {}
+    for text in options:
+        name, equals, value = text.partition("=")
+        if not equals or name not in estimator.get_params():
+            known = ", ".join(sorted(estimator.get_params()))
+            raise TableError(f"--option {text!r} must be NAME=VALUE, where NAME is one of: {known}.")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found

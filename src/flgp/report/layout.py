@@ -1,0 +1,69 @@
+"""A map of neighbourhoods: many clusters do not fit into two eigenfunctions, so t-SNE lays out forty.
+
+Some rows are laid out, and all others are put among the closest of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.manifold import TSNE
+from sklearn.neighbors import NearestNeighbors
+from threadpoolctl import threadpool_limits
+
+from .._typing import Array
+from ..geometry.base import Places
+
+_MODES, _MOST_MODES, _BEYOND_PARTS = 40, 120, 10
+_LANDMARKS, _PERPLEXITY, _ROUNDS = 1_200, 30.0, 500
+FEWEST = 50  # rows; fewer need no map of their neighbourhoods
+_NEAREST = 3
+
+
+def neighborhoods(model: Any, X: Array, places: Places, others: Array) -> tuple[Array, Array]:
+    """Positions (n, 2) of the rows of X and (m, 2) of other points, close ones close to each other.
+
+    Parameters
+    ----------
+    model : fitted model
+    X : array of shape (n, p), at least `FEWEST` rows
+    places : where these are on the geometry of the model
+    others : array of shape (m, p)
+    """
+    n_modes = min(len(model.eigenvalues_), max(_MODES, model.basis_.n_parts + _BEYOND_PARTS), _MOST_MODES)
+    nodes = model.basis_.at_nodes(np.eye(len(model.eigenvalues_))[:, :n_modes])
+    own = _unit(model.basis_.rows(places).combine(nodes))
+    rng = np.random.default_rng(0)
+    some = own if len(own) <= _LANDMARKS else own[np.sort(rng.choice(len(own), _LANDMARKS, replace=False))]
+    # Copies of a row would be pushed apart; and t-SNE's threads wait for each other longer than they work.
+    some = np.unique(some.round(9), axis=0)
+    with threadpool_limits(1):
+        laid = _laid_out(some)
+        closest = NearestNeighbors(n_neighbors=min(_NEAREST, len(some))).fit(some)
+        found = [_among(laid, *closest.kneighbors(own))]
+        if len(others):
+            rows = model.basis_.rows(model._inputs(others).places)
+            found.append(_among(laid, *closest.kneighbors(_unit(rows.combine(nodes)))))
+    return found[0], found[1] if len(others) else np.zeros((0, 2))
+
+
+def _laid_out(features: Array) -> Array:
+    if len(features) < FEWEST:  # nearly all rows are copies
+        return features[:, :2] if features.shape[1] > 1 else np.pad(features, ((0, 0), (0, 1)))
+    perplexity = min(_PERPLEXITY, len(features) / 4)
+    return TSNE(perplexity=perplexity, max_iter=_ROUNDS, init="pca", random_state=0, n_jobs=1).fit_transform(
+        features
+    )
+
+
+def _among(laid: Array, distance: Array, index: Array) -> Array:
+    """Means of the closest landmarks' positions, the closest counting most."""
+    weight = 1.0 / np.maximum(distance, 1e-9) ** 2
+    weight /= weight.sum(axis=1, keepdims=True)
+    return np.einsum("nk,nkd->nd", weight, laid[index])
+
+
+def _unit(features: Array) -> Array:
+    """Rows of length 1: inner products are correlations, also at the rim where eigenfunctions are large."""
+    return features / np.maximum(np.linalg.norm(features, axis=1, keepdims=True), 1e-300)
