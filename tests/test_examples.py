@@ -71,6 +71,13 @@ def test_groups_take_the_instruments_out_of_the_map(shown):
     assert np.corrcoef(names["offset"], names["effect"])[0, 1] > 0.95
 
 
+def test_boosting_and_the_river_are_better_than_either(shown):
+    names, _ = shown("plot_18_correct_and_smooth.py")
+    errors = names["errors"]
+    assert errors["both"] < 0.85 * min(errors["boosting"], errors["river"])
+    assert 0.85 < names["inside"] < 0.96
+
+
 def test_the_notebook_runs_from_top_to_bottom(tmp_path, monkeypatch, capsys):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pytest.importorskip("pandas")

@@ -72,8 +72,12 @@ class ExtraZeros(Likelihood):
         return self.kind().initial_mean(self._positive(obs))
 
     def latent_scale(self, obs: Observations) -> float:
-        """Of the positive counts."""
-        return self.kind().latent_scale(self._positive(obs))
+        """That of the positive counts, but at least 1.
+
+        Counts that are never 0 vary less than counts do, which hides how much f does: where they show no
+        excess, the prior of its size must not be narrower than without them.
+        """
+        return max(1.0, self.kind().latent_scale(self._positive(obs)))
 
     def initial_parameters(self, obs: Observations) -> dict[str, float]:
         """Half of the zeros are extra ones; then as without them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flgp.experiments.measure import MEASUREMENTS, find
+from flgp.experiments.measure.coverage import coverage
 from flgp.experiments.measure.posterior_accuracy import Problem, compare
 
 TINY = {
@@ -32,6 +33,11 @@ def test_it_runs_at_a_tiny_size(name, capsys):
     arguments, expected = TINY[name]
     find(name).main(arguments.split())
     assert expected in capsys.readouterr().out
+
+
+def test_integrated_intervals_cover_truths_from_the_prior():
+    share, error, _ = coverage("gaussian", 40, from_prior=True, hyperparameters="integrate")
+    assert abs(share - 0.9) < 0.03 + 2 * error
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
