@@ -252,7 +252,7 @@ def test_draws_of_a_mixture_are_in_no_order(ring_data):
 def test_a_joint_covariance_is_for_gaussian_labels(ring_data):
     X, f, _ = ring_data
     model = FLGPRegressor(likelihood="poisson", **REGRESSION).fit(X, partly(np.round(np.exp(f))))
-    with pytest.raises(ValueError, match="return_cov needs the Gaussian"):
+    with pytest.raises(ValueError, match="return_cov needs Gaussian noise"):
         model.predict(X, return_cov=True)
 
 

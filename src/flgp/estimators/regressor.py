@@ -36,6 +36,8 @@ from .validation import (
 
 MEANS = ("constant", "zero")
 RESIDUALS = ("local", "auto")
+# Expectation propagation for a rate known to one part in thirty thousand loses itself in rounding.
+LARGEST_COUNT = 1e9
 
 
 def _has_levels(model: FLGPRegressor) -> bool:
@@ -303,10 +305,20 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         likelihood = self._likelihood()
         self._check_local_suits(likelihood)
         self._check_noise_suits(likelihood)
+        self._check_propagation_suits(likelihood, labels.y)
         if self.coregionalization is not None:
             self._check_outputs(likelihood, labels.y.shape[1], self.coregionalization)
         outputs = range(labels.y.shape[1])
         return [self._target(labels, i, likelihood, None if known is None else known[i]) for i in outputs]
+
+    def _check_propagation_suits(self, likelihood: Likelihood, y: Array) -> None:
+        """Refuse counts for which expectation propagation takes minutes and does not settle."""
+        largest = float(np.nanmax(y))
+        if self.inference == "ep" and likelihood.name.endswith("poisson") and largest > LARGEST_COUNT:
+            raise ValueError(
+                f"inference='ep' with the {likelihood.name} likelihood does not settle for counts above "
+                f"{LARGEST_COUNT:.0e}, and y has {largest:.1e}. Use inference='laplace'."
+            )
 
     def _check_noise_suits(self, likelihood: Likelihood) -> None:
         """Refuse what the variational inference of a noise function does not do."""

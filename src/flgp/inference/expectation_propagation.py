@@ -97,8 +97,14 @@ class ExpectationPropagation:
         stops earlier: its evidence, stationary in the sites, is still good to about 1e-5. The evidence is
         -inf where the sites do not settle: what they then say is not near any posterior.
         """
+        # Numbers that overflow on the way are told by an evidence that is none.
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            return self._evaluate(d, likelihood, state, _ROUGH_TOLERANCE if rough else _TOLERANCE)
+
+    def _evaluate(
+        self, d: Array, likelihood: AnyLikelihood, state: Array | None, tolerance: float
+    ) -> Evaluation:
         assert not isinstance(likelihood, Categorical)
-        tolerance = _ROUGH_TOLERANCE if rough else _TOLERANCE
         solver = make_solver(self.features, d)
         sites = np.zeros((2, len(self.features))) if state is None else state
         sites, settled = self._settled(solver, likelihood, sites, tolerance)
@@ -126,15 +132,13 @@ class ExpectationPropagation:
         self, solver: SiteSolver, likelihood: Likelihood, sites: Array, tolerance: float
     ) -> tuple[Array, bool]:
         """Sites after all sweeps, and whether they settled; sites that say nothing if they did not."""
-        # Numbers that overflow on the way are told by sites that do not settle.
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            try:
-                found, change = self._parallel(solver, likelihood, sites, tolerance)
-                settled = change < tolerance
-                if not settled and (likelihood.log_concave or change < _HOPELESS):
-                    found, settled = self._sequential(solver, likelihood, found, tolerance)
-            except np.linalg.LinAlgError:
-                settled = False
+        try:
+            found, change = self._parallel(solver, likelihood, sites, tolerance)
+            settled = change < tolerance
+            if not settled and (likelihood.log_concave or change < _HOPELESS):
+                found, settled = self._sequential(solver, likelihood, found, tolerance)
+        except np.linalg.LinAlgError:
+            settled = False
         return (found, True) if settled else (np.zeros_like(sites), False)
 
     def _parallel(

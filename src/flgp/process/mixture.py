@@ -28,6 +28,8 @@ _NODES, _SHARES = np.polynomial.hermite_e.hermegauss(40)
 _SHARES = _SHARES / _SHARES.sum()
 # Far off the geometry means of exp(f) are huge, and their squares must still be numbers.
 _FARTHEST = 1e150
+# Logarithms of standard deviations that are drawn: a prior of the noise may be very wide.
+_LONGEST_LOG = 300.0
 
 
 @stored("noise as a function")
@@ -97,7 +99,8 @@ class Component:
         """Labels for joint draws of f (b, n); `prior_terms`: for those of the prior on these terms."""
         if self.noise is None:
             return self.given(None if size is None else size[:, None]).sample(f, rng)
-        return rng.normal(f, np.exp(0.5 * self.noise.draws(view, f.shape[1], rng, prior_terms)))
+        log_deviation = 0.5 * self.noise.draws(view, f.shape[1], rng, prior_terms)
+        return rng.normal(f, np.exp(np.clip(log_deviation, -_LONGEST_LOG, _LONGEST_LOG)))
 
     def predictive_mean(self, views: Sequence[View], size: Array | None = None) -> Array:
         """E y (b,); `size` (b,) are the exposures or trials of the rows."""
