@@ -182,3 +182,11 @@ def test_poisson_counts_are_right_or_refused_by_name():
         assert (std < 3 * np.sqrt(mean)).all()
     with pytest.raises(ValueError, match="Poisson counts above 1e\\+14"):
         model.fit(X, np.full(60, 1e15))
+
+
+@pytest.mark.parametrize("likelihood", ["poisson", "hurdle_poisson", "zero_inflated_poisson"])
+def test_counts_that_propagation_would_take_minutes_over_are_refused(likelihood):
+    X = np.linspace(0.0, 1.0, 20)[:, None]
+    y = np.full(20, 4e12)
+    with pytest.raises(ValueError, match=r"does not settle for counts above 1e\+09"):
+        FLGPRegressor(likelihood=likelihood, inference="ep").fit(X, y)
