@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -18,6 +19,16 @@ def test_uncertainty_sampling_needs_fewer_labels(capsys):
     assert chosen[10] > 0.95
     assert chosen[5:15].mean() > random[5:15].mean() + 0.05
     assert len(capsys.readouterr().out.splitlines()) == 8
+
+
+def test_labels_where_suggest_says_are_worth_more_than_any_others():
+    """The curves of the page, on images that scikit-learn brings along."""
+    pytest.importorskip("matplotlib.pyplot").switch_backend("Agg")
+    errors = runpy.run_path(str(EXAMPLES / "suggest_curves.py"))["errors"]
+    X, y = load_digits(return_X_y=True)
+    chosen, random = (errors(X, y, rule, 3, most=60) for rule in ("coverage", "random"))
+    assert list(chosen) == [10, 20, 30, 40, 50, 60]
+    assert chosen[60] < 0.6 * random[60]
 
 
 @pytest.fixture
