@@ -87,6 +87,15 @@ def test_a_hold_that_is_not_left_ends_with_its_object():
     assert set(blas_threads()) == {2}
 
 
+def test_a_hold_that_ended_has_nothing_to_do_when_it_is_collected():
+    """An interrupt while it does would be lost."""
+    hold = single_threaded_blas()
+    assert hasattr(type(hold), "__del__")
+    with hold:
+        pass
+    assert not hasattr(type(hold), "__del__")
+
+
 def test_holds_of_several_threads():
     inside, leave = threading.Barrier(3), threading.Event()
 

@@ -117,6 +117,10 @@ def _set_threads(library: Any, count: int) -> None:
 _blas = _BlasLimit()
 
 
+class _Ended:
+    """A hold that was given back: nothing is left to do when it is collected."""
+
+
 class _Hold:
     """One BLAS thread inside.
 
@@ -133,6 +137,8 @@ class _Hold:
 
     def __exit__(self, *_: object) -> None:
         _blas.settle(id(self), False)
+        # An interrupt inside `__del__` would be lost, so that it is not even called in the ordinary course.
+        self.__class__ = _Ended  # type: ignore[assignment]
 
     def __del__(self) -> None:
         if id(self) in _blas.holds:
