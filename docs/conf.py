@@ -61,7 +61,7 @@ sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],
     "gallery_dirs": ["auto_examples"],
     "filename_pattern": r"plot_",
-    "ignore_pattern": r"(?<!\d_)(demo|active_learning|learned_features)\.py",
+    "ignore_pattern": r"(?<!\d_)(demo|active_learning|learned_features|suggest_curves)\.py",
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "show_memory": False,
