@@ -83,6 +83,7 @@ def _numbers(version):
 def test_the_version_is_semantic_and_the_same_everywhere():
     assert re.fullmatch(r"\d+\.\d+\.\d+", flgp.__version__)
     assert f"version: {flgp.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+    assert re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)[1] == flgp.__version__
 
 
 def test_hooks_before_a_commit_need_no_network():
