@@ -63,11 +63,11 @@ TERM_PARAMETERS = """linear : {{"auto", "all"}} or columns, optional
         effects). A level without labels keeps its prior."""
 
 RESIDUAL_PARAMETERS = """residual : {{"auto", "local"}} or None
-        The local term u: a Gaussian process of the Euclidean distance, by nearest neighbours (Vecchia).
-        "local": always, "auto": if the evidence asks for it. None: no such term, and predictions in O(r).
-        "auto" means None for other likelihoods than the Gaussian and for rows that are too many to hold or on
-        a cluster. With other likelihoods than the Gaussian "local" uses Laplace's method. Kernel and starting
-        values are searched on at most 2,000 labels.
+        The local term u, a Gaussian process of the Euclidean distance. None: no such term, and predictions in
+        O(r). Gaussian labels: by nearest neighbours (Vecchia), searched on at most 2,000 labels; "local":
+        always, "auto": if the evidence asks for it and the rows can be held. Other likelihoods: "auto" puts
+        it through at most 300 labelled points of a point cloud, from 20 labels on, if the amplitude is
+        learned and the hyperparameters are optimised; "local" uses neighbours and Laplace's method.
     n_residual_neighbors : int or "auto"
         k, labelled points that each one conditions on; predictions use twice as many. "auto": 60 up to 2,000
         labels, otherwise 30.

@@ -49,6 +49,7 @@ def test_statistics_are_numpys():
     assert cell.count == len(values) > 3
     assert cell.mean == pytest.approx(np.mean(values), rel=1e-5)
     assert cell.sd == pytest.approx(np.std(values, ddof=1), rel=1e-5)
+    assert cell.largest == pytest.approx(max(values), rel=1e-5)
 
 
 def write_rows(folder, value):

@@ -25,6 +25,7 @@ class Cell:
     mean: float
     sd: float
     count: int
+    largest: float
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,8 @@ def _cell(texts: list[str]) -> dict[str, Any] | None:
     if len(values) == 0:
         return None
     sd = float(values.std(ddof=1)) if len(values) > 1 else 0.0
-    return {"mean": float(f"{values.mean():.6g}"), "sd": float(f"{sd:.6g}"), "count": len(values)}
+    found = {"mean": values.mean(), "sd": sd, "largest": values.max()}
+    return {**{key: float(f"{value:.6g}") for key, value in found.items()}, "count": len(values)}
 
 
 def _number(text: str) -> float | None:
