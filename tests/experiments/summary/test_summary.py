@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flgp.experiments.summary import BLOCKS, read_summary, renewed, summarize_results
+from flgp.experiments.summary import BLOCKS, renewed, summarize_results
 from flgp.experiments.summary.__main__ import DOCUMENTS, main
 
 ROOT = Path(__file__).parents[3]
@@ -29,7 +29,7 @@ def test_the_summary_is_that_of_the_rows():
 def test_documents_say_what_the_summary_says(name):
     text = (ROOT / name).read_text(encoding="utf-8")
     assert "<!-- generated: " in text
-    assert renewed(text, read_summary(RESULTS / "summary.json")) == text, "run `make summary`"
+    assert renewed(text, summarize_results(RESULTS)) == text, "run `make summary`"
 
 
 @here

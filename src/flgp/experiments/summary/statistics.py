@@ -58,11 +58,6 @@ def summarize_results(folder: Path) -> Summary:
     return Summary(content)
 
 
-def read_summary(path: Path) -> Summary:
-    """A summary.json."""
-    return Summary(json.loads(path.read_text(encoding="utf-8")))
-
-
 def _rows(path: Path) -> list[Row]:
     """As text; a checksum in the last column is not looked at, and the file stays as it is."""
     with path.open(newline="", encoding="utf-8") as file:
