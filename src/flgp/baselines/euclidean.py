@@ -144,7 +144,9 @@ class EGPRegressor(RegressorMixin, _Euclidean):
         X = self._validated(X, reset=True)
         y = np.asarray(y, dtype=float)
         if y.shape != (len(X),):
-            raise ValueError(f"y has shape {y.shape} but X has {len(X)} rows. Give one target a row.")
+            raise ValueError(
+                f"y has shape {y.shape} but X has {len(X)} rows. y needs one target per row of X."
+            )
         known = ~np.isnan(y)
         if not known.any():
             raise ValueError("y has no labelled row: every value is NaN. Label at least one row.")
@@ -220,7 +222,9 @@ class EGPClassifier(ClassifierMixin, _Euclidean):
         X = self._validated(X, reset=True)
         y = np.asarray(y)
         if y.shape != (len(X),):
-            raise ValueError(f"y has shape {y.shape} but X has {len(X)} rows. Give one label a row.")
+            raise ValueError(
+                f"y has shape {y.shape} but X has {len(X)} rows. y needs one label per row of X."
+            )
         known = ~is_missing_label(y, self.unlabeled)
         if not known.any():
             raise ValueError(f"y has no labelled row: all are {self.unlabeled!r}. Label at least one row.")

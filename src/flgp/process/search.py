@@ -85,8 +85,8 @@ def optimum_at(
     if not (rough or np.isfinite(evaluation.log_evidence)):
         raise ValueError(
             f"The posterior was not found: the {evidence.target.likelihood.name} likelihood's approximation "
-            "does not settle for these labels and weights. Use another inference, such as 'laplace', less "
-            "extreme weights, or labels in other units."
+            "does not settle for these labels and weights. Use another likelihood or inference, less extreme "
+            "weights, or labels in other units."
         )
     prior, slope = space.log_prior(theta)
     values = space.values(theta)
