@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import flgp
+import flgp.estimators
 from flgp import baselines
 
 SOURCE = Path(flgp.__file__).parent
@@ -127,3 +129,10 @@ def test_the_shared_keywords_stand_once():
     for kind in (flgp.FLGPRegressor, flgp.FLGPClassifier, flgp.HeatKernelFeatures):
         assert "def __init__" not in inspect.getsource(kind)
         assert set(kind().get_params()) == set(inspect.signature(kind).parameters)
+
+
+def test_the_reading_order_names_every_file_of_the_estimators():
+    said = set(re.findall(r"\w+", flgp.estimators.__doc__))
+    files = {path.stem for path in (SOURCE / "estimators").glob("*.py")}
+    # Small helpers that explain themselves.
+    assert files - {"__init__", "_docs", "validation", "noted", "fitted_rows", "prior"} <= said

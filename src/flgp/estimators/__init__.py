@@ -1,4 +1,16 @@
-"""The scikit-learn surface."""
+"""The scikit-learn surface.
+
+In the order of reading:
+
+- regressor, classifier, features: what users call; they validate, compose and delegate.
+- _model (parameters of the geometry, validation, answers in blocks), _latent (questions about f): shared.
+- labels, class_labels, class_votes, offsets, sizes, columns, groups: arrays as users hand them in.
+- problem, class_targets, regression_checks: what is to be learned from the labels.
+- _fitting: the one fit. On its way composition, column_relevance, local_neighbors and geometry_choice decide;
+  what it leaves behind is in learned_attributes and transduction.
+- label_noise, class_prior, class_clusters, class_shares, class_probabilities: classes after the fit.
+- suggestion, coverage: which rows to label next.
+"""
 
 from .classifier import FLGPClassifier
 from .features import HeatKernelFeatures
