@@ -148,6 +148,10 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
         """What is to be learned from these labels; `known` are hyperparameters to keep."""
 
     @abstractmethod
+    def _chances(self, X: Array, offset: Array | None) -> Array | None:
+        """Class probabilities (n, C) of rows; None where there are no classes."""
+
+    @abstractmethod
     def _offset_of(self, offset: Any, X: Any) -> Array | None:
         """The offset (n, k) of rows to predict, in units of f; it must be given if the fit had one."""
 
@@ -269,10 +273,8 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
         X = self._validated(X, reset=False)
         if not isinstance(X, np.ndarray):
             raise ValueError("suggest needs rows in memory. Take a random sample of the file.")
-        labels_of = getattr(self, "_probabilities", None)
         own = self._offset_of(offset, X)
-        probability = None if labels_of is None else self._answer(X, labels_of, offset=own)
-        return suggest(self, X, n, strategy, random_state, probability, own)
+        return suggest(self, X, n, strategy, random_state, self._chances(X, own), own)
 
     def _columns(self, values: Sequence[Array], axis: int = 1) -> Array:
         """One function's values as they are; several along a further axis."""

@@ -312,6 +312,9 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         known = None if self._with_offset_ else self._remembered(X, "transduction_proba_")
         return self._answer(X, self._probabilities, offset=own) if known is None else known
 
+    def _chances(self, X: Array, offset: Array | None) -> Array | None:
+        return self._answer(X, self._probabilities, offset=offset)
+
     def _probabilities(self, views: Sequence[View]) -> Array:
         p = self._unshifted(views)
         return p if self._shares_ is None else self._shares_.applied(p, on_manifold(self._process_, views))

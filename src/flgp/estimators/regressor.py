@@ -413,6 +413,9 @@ class FLGPRegressor(RegressorMixin, LatentModel):
 
         return self._answer(X, levels, offset=self._offset_of(offset, X))
 
+    def _chances(self, X: Array, offset: Array | None) -> None:
+        return None
+
     def _sizes(self, X: Any, exposure: Any, trials: Any) -> Array | None:
         return row_sizes(self._process_.functions[0].likelihood, X, exposure, trials)
 
