@@ -99,7 +99,7 @@ wheel-test: dist
 	$(PYTHON) -m venv .venv-wheel
 	.venv-wheel/bin/python -m pip install --quiet dist/*.whl
 	cd .venv-wheel && ./bin/python ../.ci/readme.py ../README.md
-	.venv-wheel/bin/python -m pip install --quiet "$$(ls dist/*.whl)[plot,cli,mcmc,dask]" pytest h5py zarr fastapi httpx polars
+	.venv-wheel/bin/python -m pip install --quiet "$$(ls dist/*.whl)[plot,cli,mcmc,dask]" pytest crepes h5py zarr fastapi httpx polars
 	.venv-wheel/bin/python .ci/wheel.py
 
 $(VENV)/.release: $(VENV)/.installed
