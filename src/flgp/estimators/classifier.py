@@ -377,8 +377,6 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         if len(self.classes_) == 1:
             return np.full(uniform.shape, self.classes_[0])
         p = conditional_probabilities(self._process_, f)
-        if self._shares_ is None and len(self.classes_) == 2:
-            return self.classes_[(uniform < p[:, 1]).astype(int)]
         if self._shares_ is not None:
             shares = KnownShares(self._shares_.shift) if prior else self._shares_
 
