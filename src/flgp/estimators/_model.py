@@ -18,6 +18,7 @@ from .._typing import Array, IntArray, RowLike
 from ..geometry.base import Eigenbasis, FittedGeometry, Geometry, Places
 from ..geometry.point_cloud import ANCHOR_RULES, PointCloud
 from ..geometry.tangent import TangentSphere
+from ..geometry.tangent_mesh import TangentMesh
 from ..kernels import KERNELS, SpectralKernel
 from ..process.process import Process
 from ..rows.blocks import map_blocks, map_rows, row_blocks, take_rows
@@ -203,7 +204,7 @@ class HeatKernelModel:
         Of vector fields, those of several divergences.
         """
         first = self._geometry()
-        if isinstance(first, TangentSphere):
+        if isinstance(first, TangentSphere | TangentMesh):
             return list(first.candidates())
         free = (self.n_anchors, self.n_neighbors, self.n_anchor_sets) == ("auto", "auto", "auto")
         cheap = rows.shape[0] <= _COMPARED_ROWS and not is_streamed(rows) and not is_distributed(rows)
