@@ -83,10 +83,6 @@ class Beta(Likelihood):
         push = np.where(low, -expit(-np.asarray(f)), np.where(high, expit(f), 0.0))
         return Derivatives(gradient + push, curvature - at_end, third - at_end * p.tilt)
 
-    def expected_curvature(self, obs: Observations, f: Array) -> Array:
-        """The curvature, or 0 where it is negative."""
-        return np.maximum(self.derivatives(obs, f).curvature, 0.0)
-
     def likeliest(self, obs: Observations) -> Array:
         """The logit of the label, nearly."""
         return np.asarray(logit(obs.y))
