@@ -69,8 +69,8 @@ RESIDUAL_PARAMETERS = """residual : {{"auto", "local"}} or None
         it through at most 300 labelled points of a point cloud, from 20 labels on, if the amplitude is
         learned and the hyperparameters are optimised; "local" uses neighbours and Laplace's method.
     n_residual_neighbors : int or "auto"
-        k, labelled points that each one conditions on; predictions use twice as many. "auto": 60 up to 2,000
-        labels, otherwise 30.
+        k, labelled points that each one conditions on; predictions use twice as many. "auto": all of up
+        to 1,000 Gaussian labels (exact), 60 up to 2,000 labels, otherwise 30.
     residual_kernel : str
         Smoothness of u: "squared_exponential", "matern12", "matern32", "matern52", "rational_quadratic" (all
         scales at once), or "auto": one of the last four, by evidence.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..likelihoods import Gaussian
 from ..process.learning import LearnedModel
 from ..process.local_search import LocalOptions, keep_local, learn_local, learn_shared_local
 from ..terms import Inputs
@@ -13,16 +14,14 @@ from ._model import FEWEST_NUMBERS
 if TYPE_CHECKING:
     from ._latent import LatentModel
 
-# Neighbours that a local term conditions on, and how many labels are few enough to afford more.
-_NEIGHBORS, _MANY_NEIGHBORS, _FEW_LABELS = 30, 60, 2_000
+# Neighbours that a local term conditions on; how many labels are few enough to afford more; and all of them,
+# which for Gaussian labels is one dense matrix: no slower, and better where f is smooth in many columns.
+_NEIGHBORS, _MANY_NEIGHBORS, _FEW_LABELS, _DENSE_LABELS = 30, 60, 2_000, 1_000
 
 
 def with_local(model: LatentModel, learned: LearnedModel, inputs: Inputs) -> LearnedModel:
     """The functions with such a term where they have one; `inputs` are the labelled rows."""
-    count = model.n_residual_neighbors
-    if isinstance(count, str):
-        count = _MANY_NEIGHBORS if len(inputs) <= _FEW_LABELS else _NEIGHBORS
-    options = LocalOptions(model.residual_kernel, int(count), model.residual == "local")
+    options = LocalOptions(model.residual_kernel, _count(model, learned, inputs), model.residual == "local")
     features, points = learned.terms.features(inputs), inputs.coordinates
     assert points is not None
     rows = [function.target.rows for function in learned.functions]
@@ -43,3 +42,13 @@ def with_local(model: LatentModel, learned: LearnedModel, inputs: Inputs) -> Lea
         else:
             functions.append(learn_local(function, features[own], points[own], options) or function)
     return replace(learned, functions=functions)
+
+
+def _count(model: LatentModel, learned: LearnedModel, inputs: Inputs) -> int:
+    """Neighbours of each label, k."""
+    given, m = model.n_residual_neighbors, len(inputs)
+    if not isinstance(given, str):
+        return int(given)
+    if m <= _DENSE_LABELS and isinstance(learned.functions[0].target.likelihood, Gaussian):
+        return m
+    return _MANY_NEIGHBORS if m <= _FEW_LABELS else _NEIGHBORS
