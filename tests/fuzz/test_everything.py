@@ -17,7 +17,7 @@ from questions import ask_everything
 from scipy import sparse
 
 from flgp import FLGPClassifier, FLGPRegressor, HeatKernelFeatures
-from flgp.geometry import Circle, Graph, Interval, Mesh, Product, Sphere, TangentSphere
+from flgp.geometry import Circle, Graph, Interval, Mesh, Product, Sphere, TangentMesh, TangentSphere
 from flgp.geometry.landmarks import Landmarks
 
 CASES = int(os.environ.get("FLGP_FUZZ_CASES", "200")) * 3 // 10
@@ -40,7 +40,7 @@ def places(rng, n):
     """X, where it lives, how far off a row may be asked about, and a smooth function of it."""
     angle = rng.uniform(0, 2 * np.pi, n)
     ring = np.column_stack([np.cos(angle), np.sin(angle)])
-    known = ("circle", "interval", "sphere", "winds", "graph", "mesh", "product")
+    known = ("circle", "interval", "sphere", "winds", "graph", "mesh", "mesh field", "product")
     kind = some(rng, "cloud", "cloud", "cloud", "cloud", "landmarks", *known)
     if kind in ("cloud", "landmarks"):
         scale, offset = some(rng, 1.0, 1.0, 1e-9, 1e9, 1e60), some(rng, 0.0, 0.0, 1e6)
@@ -69,6 +69,9 @@ def places(rng, n):
     if kind == "mesh":
         where = CORNERS[rng.integers(0, 4, n)]
         return where, TETRAHEDRON, False, where[:, 0]
+    if kind == "mesh field":
+        where = CORNERS[rng.integers(0, 4, n)]
+        return np.column_stack([where, rng.standard_normal((n, 3))]), TangentMesh(TETRAHEDRON), False, angle
     return np.column_stack([angle, ring[:, 0]]), Product(Circle(), Interval()), True, np.sin(angle)
 
 

@@ -14,6 +14,7 @@ from flgp.likelihoods import (
     Gamma,
     HurdleNegativeBinomial,
     HurdlePoisson,
+    Likelihood,
     NegativeBinomial,
     Observations,
     Ordinal,
@@ -136,6 +137,43 @@ def test_new_ones_against_scipy(rng):
         np.testing.assert_allclose(inflated.log_density(obs, f), want, rtol=1e-9)
         want = np.log(np.where(counts == 0, 0.2, 0.8 * plain.pmf(counts) / plain.sf(0)))
         np.testing.assert_allclose(hurdle.log_density(obs, f), want, rtol=1e-9)
+
+
+@pytest.mark.parametrize("precision", [0.5, 10.0])
+def test_beta_labels_at_an_end_are_probabilities(precision):
+    # SciPy's P(Y ≤ 1e-15); at the other end the same with f turned, up to the distance of numbers near 1.
+    f = np.linspace(-9.0, 2.0, 12)
+    beta, shape = Beta(precision=precision), precision * expit(f)
+    want = stats.beta(shape, precision - shape).logcdf(1e-15)
+    for y in (1e-15, 1e-40):
+        np.testing.assert_allclose(beta.log_density(Observations.of(np.full(12, y)), f), want, rtol=1e-9)
+    for y in (1.0 - 1e-15, 1.0 - 1e-16):
+        got = beta.log_density(Observations.of(np.full(12, y)), -f)
+        np.testing.assert_allclose(got, want, rtol=1e-3)
+
+
+def test_beta_derivatives_at_the_ends():
+    beta, step = Beta(precision=6.0), 1e-4
+    f = np.array([-6.0, -2.0, 0.5, 1.5, 3.0, 7.0])
+    obs = Observations.of(np.array([1e-15, 1e-20, 1e-15, 1.0 - 1e-16, 1.0 - 1e-15, 1.0 - 1e-15]))
+    up, down, here = (beta.derivatives(obs, f + k * step) for k in (1, -1, 0))
+    slope = (beta.log_density(obs, f + step) - beta.log_density(obs, f - step)) / (2 * step)
+    np.testing.assert_allclose(here.gradient, slope, rtol=1e-6)
+    np.testing.assert_allclose(here.curvature, -(up.gradient - down.gradient) / (2 * step), rtol=1e-6)
+    np.testing.assert_allclose(here.third, -(up.curvature - down.curvature) / (2 * step), rtol=1e-5)
+    (own,) = beta.parameter_derivatives(obs, f)
+    (numeric,) = Likelihood.parameter_derivatives(beta, obs, f)
+    for mine, wanted in zip(own, numeric, strict=True):
+        np.testing.assert_allclose(mine, wanted, rtol=1e-5)
+
+
+def test_beta_draws_beyond_numbers_have_the_density_they_are_given():
+    # The score of draws has mean 0 under their own density, also where most of them are at an end.
+    beta, f = Beta(precision=10.0), np.full(200_000, -6.0)
+    y = beta.sample(f, np.random.default_rng(0))
+    assert np.mean(y <= 1e-15) > 0.3
+    score = beta.derivatives(Observations.of(y), f).gradient
+    assert abs(score.mean()) < 4.0 * score.std() / np.sqrt(len(y))
 
 
 def test_tweedie_is_a_poisson_number_of_gamma_amounts():

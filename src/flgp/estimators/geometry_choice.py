@@ -12,6 +12,7 @@ from .._typing import RowLike
 from ..geometry.base import FittedGeometry, Geometry
 from ..geometry.point_cloud import PointCloud
 from ..geometry.tangent import TangentSphere
+from ..geometry.tangent_mesh import TangentMesh
 from ..process.learning import LearnedModel, Settings
 from ..rows.sources import is_distributed, is_streamed
 from ..terms import Inputs
@@ -54,7 +55,7 @@ def candidates(model: LatentModel, rows: RowLike) -> list[Geometry]:
     Of vector fields, those of several divergences.
     """
     first = model._geometry()
-    if isinstance(first, TangentSphere):
+    if isinstance(first, TangentSphere | TangentMesh):
         return list(first.candidates())
     free = (model.n_anchors, model.n_neighbors, model.n_anchor_sets) == ("auto", "auto", "auto")
     cheap = rows.shape[0] <= _COMPARED_ROWS and not is_streamed(rows) and not is_distributed(rows)

@@ -7,5 +7,6 @@ from .mesh import Mesh
 from .product import Product
 from .sphere import Sphere
 from .tangent import TangentSphere
+from .tangent_mesh import TangentMesh
 
-__all__ = ["Circle", "Graph", "Interval", "Mesh", "Product", "Sphere", "TangentSphere"]
+__all__ = ["Circle", "Graph", "Interval", "Mesh", "Product", "Sphere", "TangentMesh", "TangentSphere"]

@@ -39,10 +39,7 @@ class TangentSphere:
     divergent: float | None = None
 
     def __post_init__(self) -> None:
-        if self.divergent is None:
-            return
-        if not is_number(self.divergent) or not 0 < self.divergent < 1:
-            raise ValueError(f"divergent={self.divergent!r} is not a number between 0 and 1, or None.")
+        checked_share(self.divergent)
 
     def candidates(self) -> list[TangentSphere]:
         """Fields with a given share, to be compared where none is given."""
@@ -162,6 +159,12 @@ def rotations(degree: int) -> tuple[sparse.csr_array, ...]:
         column, row, value = zip(*axis, strict=True)
         result.append(sparse.csr_array((value, (row, column)), shape=(size, size)))
     return tuple(result)
+
+
+def checked_share(divergent: object) -> None:
+    """Raise ValueError unless a share of the divergent part is None or between 0 and 1."""
+    if divergent is not None and not (is_number(divergent) and 0 < divergent < 1):  # type: ignore[operator]
+        raise ValueError(f"divergent={divergent!r} is not a number between 0 and 1, or None.")
 
 
 def _frame(X: Array, start: int) -> Array:

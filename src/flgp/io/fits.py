@@ -359,6 +359,8 @@ def n_columns(geometry: Record) -> int:
         return int(geometry["n_columns"])
     if geometry.concept == "fitted tangential fields on the sphere":
         return 3
+    if geometry.concept == "fitted tangential fields on a mesh":
+        return int(geometry["surface"]["n_columns"]) + 3
     if geometry.concept == "fitted product of geometries":
         return int(sum(geometry["widths"]))
     return 1
@@ -370,7 +372,9 @@ def n_coordinates(geometry: Record) -> int | None:
         each = [n_coordinates(factor) for factor in geometry["factors"]]
         return None if None in each else sum(count for count in each if count is not None)
     fixed = {"fitted circle": 2, "fitted sphere": 3, "fitted mesh": 3, "fitted graph": None}
-    fixed |= {"fitted tangential fields on the sphere": None}
+    fixed |= dict.fromkeys(
+        ("fitted tangential fields on the sphere", "fitted tangential fields on a mesh"), None
+    )
     return fixed[geometry.concept] if geometry.concept in fixed else n_columns(geometry)
 
 
@@ -390,6 +394,8 @@ def basis_suits(geometry: Record, basis: Record) -> bool:
         return other == "eigenfunctions at nodes" and size_of(basis)[0] == geometry["n_nodes"]
     if kind == "fitted mesh":
         return other == "eigenfunctions at nodes" and size_of(basis)[0] == geometry.dims["V"]
+    if kind == "fitted tangential fields on a mesh":
+        return other == "eigenfunctions at nodes" and size_of(basis)[0] == 3 * geometry["surface"].dims["V"]
     if kind == "fitted product of geometries":
         if other != "products of eigenfunctions" or len(basis["factors"]) != len(geometry["factors"]):
             return False

@@ -75,6 +75,7 @@ GEOMETRIES = (
     "tangential fields on the sphere",
     "graph",
     "mesh",
+    "tangential fields on a mesh",
     "product of geometries",
     "landmark geometry",
 )
@@ -87,6 +88,7 @@ FITTED = (
     "fitted tangential fields on the sphere",
     "fitted graph",
     "fitted mesh",
+    "fitted tangential fields on a mesh",
     "fitted product of geometries",
 )
 FORMULAS = ("cosines and sines", "cosines", "spherical harmonics", "tangential harmonics")
@@ -290,6 +292,7 @@ SCHEMA: dict[str, Concept] = {
     "tangential fields on the sphere": Concept({"divergent": Maybe(Real(1e-60, 1.0))}),
     "graph": Concept({"adjacency": Sparse(("N", "N"), 0.0, 1e150)}),
     "mesh": Concept({"vertices": points("V", 3), "faces": Numbers(("F", 3), 0, 2**40, "i")}, fits.surface),
+    "tangential fields on a mesh": Concept({"mesh": A(("mesh",)), "divergent": Maybe(Real(1e-60, 1.0))}),
     "product of geometries": Concept({"geometries": Several(A(GEOMETRIES), 2, 100)}),
     "landmark geometry": Concept(
         {
@@ -350,6 +353,9 @@ SCHEMA: dict[str, Concept] = {
             "radius": Real(1e-160, POINT),
         },
         fits.surface,
+    ),
+    "fitted tangential fields on a mesh": Concept(
+        {"surface": A(("fitted mesh",)), "divergent": Real(1e-60, 1.0)}
     ),
     "fitted product of geometries": Concept(
         {"factors": Several(A(FITTED), 2, 100), "widths": Several(Whole(1), 2, 100)}, fits.fitted_product

@@ -106,9 +106,9 @@ class Likelihood(ABC):
     def expected_curvature(self, obs: Observations, f: Array) -> Array:
         """W as the Newton iteration uses it: never negative, so that the matrix stays positive definite.
 
-        This is the curvature itself where the density is log-concave. Other likelihoods should return the
-        Fisher information E[W | f]: steps still ascend, and the modes are the same, because they depend on
-        the gradient alone.
+        This is the curvature itself where the density is log-concave. Other likelihoods may return the Fisher
+        information E[W | f] instead of 0 where the curvature is negative: steps still ascend, and the modes
+        are the same, because they depend on the gradient alone.
         """
         return np.maximum(self.derivatives(obs, f).curvature, 0.0)
 
@@ -142,6 +142,15 @@ class Likelihood(ABC):
         With unit weights log Z is also the log predictive density of y.
         """
         return tilted_moments(self, obs, mean, variance)
+
+    def _with_weights(self, plain: Tilted, obs: Observations, mean: Array, variance: Array) -> Tilted:
+        """`plain`, made for unit weights, with rows of other weights by quadrature."""
+        rows = np.flatnonzero(obs.weight != 1.0)
+        if len(rows):
+            others = tilted_moments(self, obs.take(rows), mean[rows], variance[rows])
+            for whole, part in zip(plain, others, strict=True):
+                whole[rows] = part
+        return plain
 
     def tilted_parameter_gradient(self, obs: Observations, mean: Array, variance: Array) -> list[Array]:
         """∂ log Z / ∂ log parameter of `tilted`, one array (m,) for each of `parameter_names`.

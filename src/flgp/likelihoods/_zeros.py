@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -19,12 +19,14 @@ from .poisson import Poisson
 Counts = Poisson | NegativeBinomial
 
 
+@dataclass(frozen=True)
 class ExtraZeros(Likelihood):
     """What zero-inflated and hurdle counts have in common: a share of zeros that is learned as its odds."""
 
+    zero_odds: float | None = None
+
     uses = ("exposure",)
     discrete = True
-
     kind: ClassVar[type[Counts]]  # of the counts, whose parameters are ours too
 
     @property

@@ -56,13 +56,7 @@ class Bernoulli(Proportion):
         """In closed form for rows of unit weight, by quadrature for the others."""
         mean, variance = (np.broadcast_to(np.asarray(v, dtype=float), obs.y.shape) for v in (mean, variance))
         closed_form = logistic_tilted if self.link == "logit" else probit_tilted
-        result = closed_form(_sign(obs), mean, variance)
-        rows = np.flatnonzero(obs.weight != 1.0)
-        if len(rows):
-            others = super().tilted(obs.take(rows), mean[rows], variance[rows])
-            for whole, part in zip(result, others, strict=True):
-                whole[rows] = part
-        return result
+        return self._with_weights(closed_form(_sign(obs), mean, variance), obs, mean, variance)
 
     def conditional_mean(self, f: Array) -> Array:
         """P(y = 1 | f)."""

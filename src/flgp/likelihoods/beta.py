@@ -9,12 +9,12 @@ import numpy as np
 from scipy.special import betainc, digamma, expit, gammaln, log_expit, logit, zeta
 
 from .._stored import stored
-from .._typing import Array
+from .._typing import Array, BoolArray
 from ._base import Derivatives, Likelihood, Observations, ParameterDerivatives, refuse
 from ._moments import weighted_mean
 from .logistic import logistic_gaussian_integral, logistic_tilted
 
-# Draws closer to 0 or 1 than this are moved there, so that they are proportions again.
+# Labels this close to 0 or 1 are known to be at most (at least) that: nearer ones cannot be told from 1.
 _MARGIN = 1e-15
 
 
@@ -25,6 +25,9 @@ class Beta(Likelihood):
 
     Not log-concave in f where a label is far from its mean: there Newton's method uses no curvature. In μ the
     density is log-concave, so one label has one mode.
+
+    With a shape well below 1 most proportions are closer to 0 or 1 than numbers can be. A label within 1e-15
+    of an end therefore says no more than that: its density is P(Y ≤ 1e-15) or P(Y ≥ 1 - 1e-15).
 
     Parameters
     ----------
@@ -44,12 +47,19 @@ class Beta(Likelihood):
     log_concave: ClassVar[bool] = False
 
     def log_density(self, obs: Observations, f: Array) -> Array:
-        """Log Γ(φ) - log Γ(a) - log Γ(b) + (a - 1) log y + (b - 1) log(1 - y), a = μφ, b = (1 - μ)φ."""
+        """Log Γ(φ) - log Γ(a) - log Γ(b) + (a - 1) log y + (b - 1) log(1 - y), a = μφ, b = (1 - μ)φ.
+
+        At the ends the integral of that, in which 1 - y is 1: ∫₀ᵉ y^(a-1) dy = eᵃ/a.
+        """
         phi, (a, b) = self._parameter("precision"), self._shapes(f)
         # log Γ(a) = log Γ(1 + a) - log a, and log a is exact however small a is.
         poles = 2.0 * np.log(phi) + log_expit(f) + log_expit(-np.asarray(f))
         smooth = gammaln(phi) - gammaln(1.0 + a) - gammaln(1.0 + b)
-        return smooth + poles + (a - 1.0) * np.log(obs.y) + (b - 1.0) * np.log1p(-obs.y)
+        log_y, log_rest = _logs(obs)
+        inside = smooth + poles + (a - 1.0) * log_y + (b - 1.0) * log_rest
+        low, high = _ends(obs)
+        ends = np.where(low, log_y - log_expit(f), log_rest - log_expit(-np.asarray(f))) - np.log(phi)
+        return inside + np.where(low | high, ends, 0.0)
 
     def conditional_mean(self, f: Array) -> Array:
         """μ = σ(f)."""
@@ -67,11 +77,11 @@ class Beta(Likelihood):
         curvature = p.scaled * (p.tilt * p.gap + bent) + 2.0 * p.spread
         third = p.scaled * ((1.0 - 6.0 * p.spread) * p.gap + 3.0 * p.tilt * bent)
         third = third - p.scaled**3 * p.bend_difference + 2.0 * p.spread * p.tilt
-        return Derivatives(gradient, curvature, third)
-
-    def expected_curvature(self, obs: Observations, f: Array) -> Array:
-        """The curvature, or 0 where it is negative."""
-        return np.maximum(self.derivatives(obs, f).curvature, 0.0)
+        # What 1/a or 1/b adds at the ends: -log μ or -log(1 - μ).
+        low, high = _ends(obs)
+        at_end = np.where(low | high, p.spread, 0.0)
+        push = np.where(low, -expit(-np.asarray(f)), np.where(high, expit(f), 0.0))
+        return Derivatives(gradient + push, curvature - at_end, third - at_end * p.tilt)
 
     def likeliest(self, obs: Observations) -> Array:
         """The logit of the label, nearly."""
@@ -80,9 +90,11 @@ class Beta(Likelihood):
     def parameter_derivatives(self, obs: Observations, f: Array) -> list[ParameterDerivatives]:
         """In log φ."""
         phi, (a, b), p = self._parameter("precision"), self._shapes(f), self._pieces(obs, f)
-        log_density = phi * digamma(1.0 + phi) + 1.0
-        log_density = log_density + a * (np.log(obs.y) - digamma(1.0 + a))
-        log_density = log_density + b * (np.log1p(-obs.y) - digamma(1.0 + b))
+        low, high = _ends(obs)
+        log_y, log_rest = _logs(obs)
+        log_density = phi * digamma(1.0 + phi) + np.where(low | high, 0.0, 1.0)
+        log_density = log_density + a * (log_y - digamma(1.0 + a))
+        log_density = log_density + b * (log_rest - digamma(1.0 + b))
         moved = p.gap - a * zeta(2.0, 1.0 + a) + b * zeta(2.0, 1.0 + b)
         bent = 2.0 * p.slope_sum - 2.0 * (a * zeta(3.0, 1.0 + a) + b * zeta(3.0, 1.0 + b))
         curvature = p.scaled * (p.tilt * moved + p.scaled * bent)
@@ -147,15 +159,27 @@ class Beta(Likelihood):
 
     def _pieces(self, obs: Observations, f: Array) -> _Pieces:
         (a, b), f = self._shapes(f), np.asarray(f, dtype=float)
+        log_y, log_rest = _logs(obs)
         up, down = expit(f), expit(-f)
         return _Pieces(
             up * down,
             self._parameter("precision") * up * down,
             up - down,
-            np.log(obs.y) - np.log1p(-obs.y) - digamma(1.0 + a) + digamma(1.0 + b),
+            log_y - log_rest - digamma(1.0 + a) + digamma(1.0 + b),
             zeta(2.0, 1.0 + a) + zeta(2.0, 1.0 + b),
             -2.0 * (zeta(3.0, 1.0 + a) - zeta(3.0, 1.0 + b)),
         )
+
+
+def _ends(obs: Observations) -> tuple[BoolArray, BoolArray]:
+    """Which labels are only known to be at 0, and at 1."""
+    return obs.y <= _MARGIN, obs.y >= 1.0 - _MARGIN
+
+
+def _logs(obs: Observations) -> tuple[Array, Array]:
+    """Log y and log(1 - y), those of the margin at the ends."""
+    y = np.clip(obs.y, _MARGIN, 1.0 - _MARGIN)
+    return np.log(y), np.log1p(-y)
 
 
 @dataclass(frozen=True)

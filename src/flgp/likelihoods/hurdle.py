@@ -52,10 +52,6 @@ class Hurdle(ExtraZeros):
             np.where(zero, 0.0, d.third - t.third),
         )
 
-    def expected_curvature(self, obs: Observations, f: Array) -> Array:
-        """The curvature, or 0 where it is negative."""
-        return np.maximum(self.derivatives(obs, f).curvature, 0.0)
-
     def likeliest(self, obs: Observations) -> Array:
         """The logarithm of the count."""
         return np.log(np.maximum(obs.y, 1.0) / obs.exposure)
@@ -213,8 +209,6 @@ class HurdlePoisson(Hurdle):
     0.791
     """
 
-    zero_odds: float | None = None
-
     name: ClassVar[str] = "hurdle_poisson"
     parameter_names: ClassVar[tuple[str, ...]] = ("zero_odds",)
     kind: ClassVar[type[Counts]] = Poisson
@@ -245,7 +239,6 @@ class HurdleNegativeBinomial(Hurdle):
     1.0
     """
 
-    zero_odds: float | None = None
     dispersion: float | None = None
 
     name: ClassVar[str] = "hurdle_negative_binomial"

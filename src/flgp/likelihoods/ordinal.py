@@ -150,13 +150,7 @@ class Ordinal(Likelihood):
     def tilted(self, obs: Observations, mean: Array, variance: Array) -> Tilted:
         """The difference of two logistic integrals for rows of unit weight, by quadrature for the others."""
         mean, variance = (np.broadcast_to(np.asarray(v, dtype=float), obs.y.shape) for v in (mean, variance))
-        result = self._between(obs, mean, variance).tilted()
-        rows = np.flatnonzero(obs.weight != 1.0)
-        if len(rows):
-            others = super().tilted(obs.take(rows), mean[rows], variance[rows])
-            for whole, part in zip(result, others, strict=True):
-                whole[rows] = part
-        return result
+        return self._with_weights(self._between(obs, mean, variance).tilted(), obs, mean, variance)
 
     def tilted_parameter_gradient(self, obs: Observations, mean: Array, variance: Array) -> list[Array]:
         """Through the two cut points of each label; by quadrature where there are weights."""

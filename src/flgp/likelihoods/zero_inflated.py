@@ -52,10 +52,6 @@ class ZeroInflated(ExtraZeros):
             np.where(zero, third, d.third),
         )
 
-    def expected_curvature(self, obs: Observations, f: Array) -> Array:
-        """The curvature, or 0 where it is negative."""
-        return np.maximum(self.derivatives(obs, f).curvature, 0.0)
-
     def likeliest(self, obs: Observations) -> Array:
         """The logarithm of the count; for a zero, where the count's own probability is gone."""
         return np.log(np.maximum(obs.y, 5.0) / obs.exposure)
@@ -142,8 +138,6 @@ class ZeroInflatedPoisson(ZeroInflated):
     (0.5, 0.5)
     """
 
-    zero_odds: float | None = None
-
     name: ClassVar[str] = "zero_inflated_poisson"
     parameter_names: ClassVar[tuple[str, ...]] = ("zero_odds",)
     kind: ClassVar[type[Counts]] = Poisson
@@ -166,7 +160,6 @@ class ZeroInflatedNegativeBinomial(ZeroInflated):
     0.5
     """
 
-    zero_odds: float | None = None
     dispersion: float | None = None
 
     name: ClassVar[str] = "zero_inflated_negative_binomial"

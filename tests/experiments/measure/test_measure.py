@@ -9,7 +9,7 @@ from flgp.experiments.measure.coverage import coverage
 from flgp.experiments.measure.posterior_accuracy import Problem, compare
 
 TINY = {
-    "coverage": ("--replicates 1 --likelihood poisson", "| poisson | auto |"),
+    "coverage": ("--replicates 1 --likelihood poisson heteroscedastic", "| heteroscedastic | auto |"),
     "dask-workers": ("--n 2e4 --repeats 1", "times as fast"),
     "evidence": ("--eigenpairs 30 --labels 60 --repeats 1", "M=30 m=60: evidence and gradient"),
     "geometries": ("groups --draws 1", "200 groups, n = 5,000, 1 draws: variance"),

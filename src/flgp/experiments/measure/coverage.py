@@ -29,6 +29,7 @@ from ...likelihoods import (
     Exponential,
     Gamma,
     Gaussian,
+    Heteroscedastic,
     HurdleNegativeBinomial,
     HurdlePoisson,
     NegativeBinomial,
@@ -52,6 +53,7 @@ GRAPH: dict[str, Any] = {
 # (true likelihood, fitted likelihood, standard deviation of f)
 CASES: dict[str, tuple[Any, Any, float]] = {
     "gaussian": (Gaussian(noise_variance=0.25), Gaussian(), 1.0),
+    "heteroscedastic": (Gaussian(noise_variance=0.25), Heteroscedastic(), 1.0),
     "bernoulli": (Bernoulli(), Bernoulli(), 2.0),
     "probit": (Bernoulli(link="probit"), Bernoulli(link="probit"), 1.0),
     "binomial": (Binomial(), Binomial(), 1.0),
@@ -78,6 +80,8 @@ CASES: dict[str, tuple[Any, Any, float]] = {
     "asymmetric_laplace": (AsymmetricLaplace(scale=0.2, quantile=0.7), AsymmetricLaplace(quantile=0.7), 1.0),
 }
 TRIALS = 5
+# Eigenfunctions in the log-variance of noise that varies.
+N_NOISE = 3
 # The bounds of the time that --from-prior draws, in steps and in units of 1/λ_1, and of its labels.
 SHORTEST, LONGEST, LARGEST = 2.5, 60.0, 1e6
 
@@ -98,18 +102,24 @@ class _Spiral(NamedTuple):
         return cls(X, model.basis_.features(model.geometry_.locate(X)), model.eigenvalues_)
 
 
-def _labels(name: str, f: Array, rng: np.random.Generator) -> Array:
+def _labels(name: str, f: Array, at: _Spiral, rng: np.random.Generator) -> Array:
     truth = CASES[name][0]
     if name == "binomial":
         return rng.binomial(TRIALS, truth.conditional_mean(f)).astype(float)
-    return truth.sample(f, rng)
+    y = truth.sample(f, rng)
+    if name == "heteroscedastic":  # the log-variance of the noise is smooth, of standard deviation 1
+        slow = at.features[:LABELED, 1 : 1 + N_NOISE]
+        g = slow @ rng.standard_normal((N_NOISE, *f.shape[1:])) / np.sqrt(N_NOISE)
+        return f + (y - f) * np.exp(0.5 * g)
+    return y
 
 
 def simulated(
     name: str, replicates: int, fixed_time: float | None = None, seed: int = 0
 ) -> tuple[Array, Array, Array]:
     """Points, functions drawn from the prior (n, replicates), labels of the first rows (m, replicates)."""
-    X, features, eigenvalues = _Spiral.of(seed)
+    at = _Spiral.of(seed)
+    X, features, eigenvalues = at
     rng = np.random.default_rng(seed + 1)
     slowest, finest = np.log(1 / eigenvalues[1]), np.log(1 / eigenvalues[-1])
     times = np.exp(rng.uniform(finest, slowest, replicates))
@@ -118,7 +128,7 @@ def simulated(
     weights = np.exp(-np.outer(eigenvalues, times))  # (M, replicates)
     draws = np.sqrt(weights / weights.sum(axis=0)) * rng.standard_normal(weights.shape)
     f = CASES[name][2] * features @ draws
-    return X, f, _labels(name, f[:LABELED], rng)
+    return X, f, _labels(name, f[:LABELED], at, rng)
 
 
 def simulated_from_prior(name: str, replicates: int, seed: int = 0) -> tuple[Array, Array, Array]:
@@ -126,7 +136,8 @@ def simulated_from_prior(name: str, replicates: int, seed: int = 0) -> tuple[Arr
 
     Functions whose labels are all equal, or too large for counts, are drawn again.
     """
-    X, features, eigenvalues = _Spiral.of(seed)
+    at = _Spiral.of(seed)
+    X, features, eigenvalues = at
     rng = np.random.default_rng(seed + 1)
     functions: list[Array] = []
     labels: list[Array] = []
@@ -136,7 +147,7 @@ def simulated_from_prior(name: str, replicates: int, seed: int = 0) -> tuple[Arr
         size = 3.0 * CASES[name][2] * abs(rng.standard_normal())
         draw = np.sqrt(weights / weights.sum()) * rng.standard_normal(len(weights))
         f = size * features @ draw
-        y = _labels(name, f[:LABELED], rng)
+        y = _labels(name, f[:LABELED], at, rng)
         if np.ptp(y) > 0 and np.abs(y).max() < LARGEST:
             functions.append(f)
             labels.append(y)
