@@ -11,7 +11,7 @@ from ..._linalg import distinct_rows
 from ..._progress import advance
 from ..._threads import thread_map
 from ..._typing import Array, IntArray
-from .neighbors import score_tiles
+from .tiles import score_tiles
 
 # Lloyd stops when the inertia falls by less than this (relative).
 _TOLERANCE = 1e-4
