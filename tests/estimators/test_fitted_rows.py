@@ -85,3 +85,17 @@ def test_more_labels_change_the_answers_but_not_the_neighbours(searches):
     np.testing.assert_allclose(mean, others[0], atol=1e-9)
     np.testing.assert_allclose(std, others[1], atol=1e-9)
     assert np.abs(mean - before).max() > 1e-3
+
+
+def test_numbers_of_the_fitted_array_are_remembered_unless_the_question_differs(monkeypatch):
+    y = np.full(900, np.nan)
+    y[:60] = RNG.poisson(np.exp(0.3 * TRUTH[:60]))
+    model = FLGPRegressor(n_anchors=150, likelihood="poisson", random_state=0).fit(X, y)
+    again = pickle.loads(pickle.dumps(model))  # which knows no rows
+    twice, (_, std) = model.predict(X, exposure=np.full(900, 2.0)), model.predict(X, return_std=True)
+    np.testing.assert_allclose(twice, again.predict(X, exposure=np.full(900, 2.0)), atol=1e-12)
+    np.testing.assert_allclose(std, again.predict(X, return_std=True)[1], atol=1e-12)
+    monkeypatch.setattr(model, "_answer", None)
+    np.testing.assert_allclose(model.predict(X), again.predict(X), atol=1e-12)
+    model.predict(X)[:] = 0.0
+    np.testing.assert_array_equal(model.predict(X), model.transduction_)
