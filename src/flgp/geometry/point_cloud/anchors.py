@@ -17,7 +17,7 @@ ANCHOR_RULES = ("kmeans", "minibatch", "random", "all")
 # in many columns (where a cluster is a cloud in p dimensions) they do.
 _SAMPLE_PER_ANCHOR, _SMALLEST_SAMPLE = 20, 100_000
 # In many columns, further rounds of Lloyd's iteration do not improve the mean over several sets.
-_ROUNDS_OF_SEVERAL = 4
+_ROUNDS_OF_SEVERAL = 6
 
 
 def choose_anchors(
