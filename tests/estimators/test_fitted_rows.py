@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from flgp import FLGPClassifier, FLGPRegressor
+from flgp.estimators import fitted_rows
 from flgp.geometry.point_cloud import NeighborSearch
 
 RNG = np.random.default_rng(0)
@@ -99,3 +100,16 @@ def test_numbers_of_the_fitted_array_are_remembered_unless_the_question_differs(
     np.testing.assert_allclose(model.predict(X), again.predict(X), atol=1e-12)
     model.predict(X)[:] = 0.0
     np.testing.assert_array_equal(model.predict(X), model.transduction_)
+
+
+def test_predictions_of_rows_with_too_many_neighbours_to_keep_are_remembered(monkeypatch, searches):
+    monkeypatch.setattr(fitted_rows, "_MOST_PAIRS", 100)
+    y = np.full(900, -1)
+    y[:60] = TRUTH[:60]
+    model = FLGPClassifier(n_anchors=150, random_state=0).fit(X, y)
+    del searches[:]
+    np.testing.assert_array_equal(model.predict_proba(X), model.transduction_proba_)
+    np.testing.assert_array_equal(model.predict(X), model.transduction_)
+    assert searches == []
+    model.latent_mean_and_variance(X)  # which nobody remembers
+    assert sum(searches) == 900
