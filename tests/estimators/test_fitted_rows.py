@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from flgp import FLGPClassifier, FLGPRegressor
+from flgp.estimators import fitted_rows
 from flgp.geometry.point_cloud import NeighborSearch
 
 RNG = np.random.default_rng(0)
@@ -85,3 +86,30 @@ def test_more_labels_change_the_answers_but_not_the_neighbours(searches):
     np.testing.assert_allclose(mean, others[0], atol=1e-9)
     np.testing.assert_allclose(std, others[1], atol=1e-9)
     assert np.abs(mean - before).max() > 1e-3
+
+
+def test_numbers_of_the_fitted_array_are_remembered_unless_the_question_differs(monkeypatch):
+    y = np.full(900, np.nan)
+    y[:60] = RNG.poisson(np.exp(0.3 * TRUTH[:60]))
+    model = FLGPRegressor(n_anchors=150, likelihood="poisson", random_state=0).fit(X, y)
+    again = pickle.loads(pickle.dumps(model))  # which knows no rows
+    twice, (_, std) = model.predict(X, exposure=np.full(900, 2.0)), model.predict(X, return_std=True)
+    np.testing.assert_allclose(twice, again.predict(X, exposure=np.full(900, 2.0)), atol=1e-12)
+    np.testing.assert_allclose(std, again.predict(X, return_std=True)[1], atol=1e-12)
+    monkeypatch.setattr(model, "_answer", None)
+    np.testing.assert_allclose(model.predict(X), again.predict(X), atol=1e-12)
+    model.predict(X)[:] = 0.0
+    np.testing.assert_array_equal(model.predict(X), model.transduction_)
+
+
+def test_predictions_of_rows_with_too_many_neighbours_to_keep_are_remembered(monkeypatch, searches):
+    monkeypatch.setattr(fitted_rows, "_MOST_PAIRS", 100)
+    y = np.full(900, -1)
+    y[:60] = TRUTH[:60]
+    model = FLGPClassifier(n_anchors=150, random_state=0).fit(X, y)
+    del searches[:]
+    np.testing.assert_array_equal(model.predict_proba(X), model.transduction_proba_)
+    np.testing.assert_array_equal(model.predict(X), model.transduction_)
+    assert searches == []
+    model.latent_mean_and_variance(X)  # which nobody remembers
+    assert sum(searches) == 900

@@ -24,6 +24,7 @@ def inertia(X, centers):
 @pytest.mark.parametrize("n_clusters", [600, 1200])
 def test_closures_end_where_full_rounds_do(monkeypatch, n_clusters, many):
     X = clouds()
+    monkeypatch.setattr(lloyd, "_LEADING_VARIANCE", 2.0)  # all columns
     monkeypatch.setattr(lloyd, "_CLOSURE", 100)  # small, so that they do differ
     monkeypatch.setattr(lloyd, "_MANY_CLUSTERS", many)
     near = plain_lloyd(X, n_clusters, np.random.default_rng(0), 20)
@@ -34,6 +35,17 @@ def test_closures_end_where_full_rounds_do(monkeypatch, n_clusters, many):
     assert not np.array_equal(near, full)
     assert inertia(X, near) < 1.02 * inertia(X, full)
     assert inertia(X, full) < 0.9 * inertia(X, seeds)
+
+
+def test_leading_directions_lose_little(monkeypatch):
+    X = clouds()
+    assert lloyd._leading((X - X.mean(axis=0)).astype(np.float32)).shape[1] < 10
+    some = plain_lloyd(X, 600, np.random.default_rng(0), 20)
+    monkeypatch.setattr(lloyd, "_LEADING_VARIANCE", 2.0)
+    full = plain_lloyd(X, 600, np.random.default_rng(0), 20)
+    assert inertia(X, some) < 1.03 * inertia(X, full)
+    noise = np.random.default_rng(0).normal(size=(700, 30)).astype(np.float32)
+    assert lloyd._leading(noise) is noise
 
 
 def test_the_number_of_threads_does_not_matter():

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from flgp.geometry.point_cloud.bounds import DistanceBounds
 from flgp.geometry.point_cloud.neighbors import NeighborSearch
 
 
@@ -54,3 +55,40 @@ def test_a_row_does_not_depend_on_its_batch(p):
         alone = search(X[i : i + 1], 4)
         np.testing.assert_array_equal(alone[0][0], whole[0][i])
         np.testing.assert_array_equal(alone[1][0], whole[1][i])
+
+
+def near_a_subspace(rng, count, p=60):
+    """Points whose leading directions tell most of a distance."""
+    return (
+        rng.normal(size=(count, p)) / (1.0 + np.arange(p)) @ np.linalg.qr(np.vander(np.linspace(-1, 1, p)))[0]
+    )
+
+
+def test_bounds_of_distances_find_the_same_anchors():
+    rng = np.random.default_rng(0)
+    anchors = near_a_subspace(rng, 5_000)
+    search = NeighborSearch(anchors)
+    assert search._bounds is not None
+    # Points of the cloud, far from it, at anchors, and between two.
+    X = np.concatenate([near_a_subspace(rng, 200), 50 * rng.normal(size=(50, 60)), anchors[:50]])
+    X = np.concatenate([X, 0.51 * anchors[50:100] + 0.49 * anchors[100:150]])
+    for r in (1, 3, 10):
+        index, sqdist = search(X, r)
+        expected_index, expected = brute_force(X, anchors, r)
+        np.testing.assert_array_equal(index, expected_index)
+        np.testing.assert_allclose(sqdist, expected, rtol=1e-12, atol=1e-14)
+
+
+def test_bounds_that_keep_too_many_anchors_are_given_up():
+    rng = np.random.default_rng(1)
+    # Two clusters so far apart that single precision cannot tell the anchors of one from each other.
+    anchors = 1e-6 * rng.normal(size=(5_000, 40)) + np.sign(rng.normal(size=5_000))[:, None]
+    bounds = DistanceBounds(anchors, np.eye(40), 8)
+    assert bounds.candidates(anchors[:40].astype(np.float32), 3, bounds.new_tile()) is None
+    search = NeighborSearch(anchors)
+    search._bounds = bounds
+    assert search(anchors[:40] + 1e-8, 3)[1][:, 0].max() < 1e-9  # in its cluster
+
+
+def test_noise_in_many_columns_has_no_useful_bound():
+    assert NeighborSearch(np.random.default_rng(2).normal(size=(4_500, 60)))._bounds is None

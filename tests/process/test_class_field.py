@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from flgp import FLGPClassifier, load, save
-from flgp._linalg import triangular_product
+from flgp._linalg import squared_distances, triangular_product, triangular_squares
 from flgp.geometry.base import MatrixRows
 from flgp.inference.coupled import CoupledEP
 from flgp.inference.posterior import DualPosterior
@@ -95,6 +95,47 @@ def test_a_triangular_product_is_the_product():
     for k in (5, 64, 201):
         rows, upper = rng.standard_normal((17, k)), np.triu(rng.standard_normal((k, k)))
         np.testing.assert_allclose(triangular_product(rows, upper), rows @ upper, atol=1e-12)
+
+
+@pytest.mark.parametrize("count", [1, 3, 18])
+def test_squares_of_triangular_products_are_those_of_the_products(count):
+    rng = np.random.default_rng(1)
+    for k in (0, 5, 32, 75):
+        rows, uppers = rng.standard_normal((1050, k)), [np.triu(rng.standard_normal((k, k)))] * (count - 1)
+        uppers.append(np.triu(rng.standard_normal((k, k))))
+        expected = np.stack([((rows @ upper) ** 2).sum(axis=1) for upper in uppers], axis=1)
+        np.testing.assert_allclose(triangular_squares(rows, uppers), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("scale", "shift"), [(1.0, 0.0), (1.0, 1e6), (1e5, 0.0), (1e200, 0.0)])
+def test_squared_distances_are_accurate_near_and_far(scale, shift):
+    rng = np.random.default_rng(2)
+    others = shift + scale * rng.standard_normal((20, 7))
+    points = np.concatenate([others[:5] + 1e-3, shift + scale * rng.standard_normal((30, 7))])
+    with np.errstate(over="ignore"):
+        expected = ((points[:, None] - others) ** 2).sum(axis=2)
+        np.testing.assert_allclose(squared_distances(points, others), expected, atol=1e-11, rtol=1e-11)
+
+
+def test_a_whitened_term_counts_as_its_features_and_their_gap():
+    """|Ψ|² and the gap are the whole variance of such a term: nobody has to compute either."""
+    rng = np.random.default_rng(3)
+    whitener = 0.2 * rng.standard_normal((7, 6))
+    plain = Columns(rng.standard_normal((12, 9)))
+    own = Columns(whitener)
+    own.gap_variance = lambda d: float(d[0])
+    terms, m = Terms((plain, own)), 8
+    d = np.concatenate([rng.uniform(0.1, 2.0, 9), np.full(6, 0.7), [1.5]])
+    labelled = np.column_stack([rng.standard_normal((m, 15)), np.ones(m)])
+    obs = Observations.of(rng.integers(3, size=m).astype(float))
+    posteriors = CoupledEP(labelled, obs, 3).evaluate(d, Categorical(3)).posterior
+    fields = class_fields(terms, posteriors, d, [Constant(0.3, 1.5)] * 3)
+    z = MatrixRows(rng.standard_normal((30, 12))), MatrixRows(0.1 * rng.standard_normal((30, 7)))
+    view = View((TermView(z[0]), TermView(z[1], whitener=whitener)), 30)
+    assert 0 < view.terms[1].gap.min() < view.terms[1].gap.max() < 1
+    _, variance = class_moments(fields, view)
+    for c, field in enumerate(fields):
+        np.testing.assert_allclose(variance[:, c], field.variances(view), rtol=1e-12)
 
 
 def test_many_classes_share_what_a_file_holds(tmp_path):

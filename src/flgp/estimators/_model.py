@@ -264,7 +264,7 @@ class HeatKernelModel:
         much = not is_distributed(X) and X.shape[0] >= _MANY_ROWS
         with self._working(), stage(f"answers for {X.shape[0]:,} points") if much else nullcontext():
             fitted = getattr(self, "_fitted_rows_", None)
-            if fitted is None or not fitted.are(X):
+            if fitted is None or fitted.places is None or not fitted.are(X):
                 return map_rows(X, of_rows, beside=given)
             return map_blocks(row_blocks(X).paired_with(fitted.places), len(X), of_known, given)
 

@@ -22,23 +22,24 @@ _PIECE, _FEW_ROWS = 2**22, 16
 
 @dataclass(frozen=True, eq=False)
 class FittedRows:
-    """Places of the fitted rows, and what tells these rows from others."""
+    """What tells the fitted rows from others, and their places."""
 
     shape: tuple[int, ...]
     dtype: np.dtype
     first_look: bytes  # of a few rows
     digest: bytes  # of all of them
-    places: Blocks[CloudPlaces]
+    places: Blocks[CloudPlaces] | None  # None: too many to keep; predictions are remembered all the same
 
     @classmethod
     def of(cls, rows: RowLike, geometry: FittedGeometry) -> FittedRows | None:
-        """Of rows in memory whose neighbours were searched; None where there are none, or too many."""
+        """Of rows in memory whose neighbours were searched; None where there are none."""
         if not isinstance(rows, np.ndarray) or not isinstance(geometry, FittedCloud):
             return None
         graph, places = geometry.graph, geometry.fitted_places()
-        if places is None or graph.n_rows * graph.n_neighbors * graph.n_sets > _MOST_PAIRS:
+        if places is None:
             return None
-        return cls(rows.shape, rows.dtype, _first_look(rows), _digest(rows), places)
+        few = graph.n_rows * graph.n_neighbors * graph.n_sets <= _MOST_PAIRS
+        return cls(rows.shape, rows.dtype, _first_look(rows), _digest(rows), places if few else None)
 
     def are(self, X: Any) -> bool:
         """Whether X has the same rows, to the last bit: an array that was changed in place does not."""

@@ -82,8 +82,7 @@ def term_shares(model: LatentModel, rows: RowLike | None) -> dict[str, float]:
     total = np.zeros(len(process.names))
     with blas_for(len(model.eigenvalues_)):
         views = process.at(model._inputs(np.asarray(X, dtype=np.float64)))
-        for function in process.functions:
-            parts = function.variations(views)  # a constant does not vary
+        for parts in process.variations(views):  # a constant does not vary
             total[1 : 1 + len(parts)] += parts / max(float(parts.sum()), 1e-300)
     shares = total / max(float(total.sum()), 1e-300)
     return dict(zip(process.names, shares.tolist(), strict=True))

@@ -381,7 +381,8 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         if return_parts:
             return self._answer(X, self._predictive_mean, size, own), self._predicted_parts(X)
         if not return_std:
-            return self._answer(X, self._predictive_mean, size, own)
+            known = None if self._with_offset_ or size is not None else self._remembered(X, "transduction_")
+            return self._answer(X, self._predictive_mean, size, own) if known is None else known
 
         def mean_and_std(views: Sequence[View], size: Array | None = None) -> tuple[Array, Array]:
             parts = [f.predictive_moments(at, size) for f, at in self._process_.each(views)]

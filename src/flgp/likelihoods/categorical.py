@@ -21,8 +21,8 @@ _NODES, _SPAN = 40, 6.5
 # units of the smallest standard deviation: the integrand is so smooth that the error is below 1e-7.
 _MIDPOINTS, _STEP = (24, 32, 40, 48, 64, 2 * _NODES), 0.3
 _NEWTON_STEPS = 10
-# Rows times classes times nodes held at once while probabilities are integrated.
-_BLOCK_VALUES = 4_000_000
+# Rows times classes times nodes held at once while probabilities are integrated: they stay in cache.
+_BLOCK_VALUES = 400_000
 
 
 @stored("categorical likelihood")
@@ -165,13 +165,18 @@ def _peak(mean: Array, sd: Array, own_mean: Array, own_sd: Array, other: Array) 
 
 def _probabilities(mean: Array, sd: Array, low: Array, high: Array, n_nodes: int) -> Array:
     """By the midpoint rule between where the largest latent hardly ever and nearly always is."""
-    steps = (np.arange(n_nodes) + 0.5) / n_nodes
-    z = ((low[:, None] + (high - low)[:, None] * steps)[:, :, None] - mean[:, None]) / sd[:, None]
-    cdf = ndtr(z)  # (b, Q, C)
+    steps, scale = (np.arange(n_nodes) + 0.5) / n_nodes, 1.0 / sd
+    nodes = low[:, None] + (high - low)[:, None] * steps
+    z = (nodes - mean.T[:, :, None]) * scale.T[:, :, None]
+    density = ndtr(z)  # (C, b, Q): class by class, because reductions along a short last axis are slow
+    product = density[0].copy()
+    for cdf in density[1:]:
+        product *= cdf
     # Where a product of all is too small for a number, so is what it would add: at some nodes none is.
-    density = cdf.prod(axis=2, keepdims=True) / np.maximum(cdf, np.finfo(float).tiny)
+    np.maximum(density, np.finfo(float).tiny, out=density)
+    np.divide(product, density, out=density)
     np.multiply(z, z, out=z)
     z *= -0.5
     density *= np.exp(z, out=z)
-    p = density.sum(axis=1) / sd
+    p = density.sum(axis=2).T * scale
     return p / p.sum(axis=1, keepdims=True)

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .._linalg import triangular_product
+from .._linalg import triangular_product, triangular_squares
 from .._stored import stored
 from .._typing import Array
 from ..inference.posterior import DualPosterior, WeightPosterior, shrunk_factor
@@ -64,11 +64,46 @@ class SharedPrior:
         """What the posterior acts on, e, from some columns of Ψ."""
         return psi if self.rows is None else psi @ self.rows[:, columns].T
 
-    def gaps(self, view: View) -> Array:
-        """Variance (b,) that no feature carries."""
+    def columns(self, term: int) -> slice:
+        """Where the features of a term are among those of all."""
+        first = sum(nodes.shape[1] for nodes in self.features[:term])
+        return slice(first, first + self.features[term].shape[1])
+
+    def with_labels(self, view: View) -> tuple[Array, Array]:
+        """Prior covariances with the labels, e (b, m), and the prior variance (b,), gaps included."""
+        assert self.rows is not None
+        seen, total = np.zeros((len(view), len(self.rows))), self.gaps(view, whole=True)
+        if self.constant:
+            seen += self.constant * self.rows[:, -1]
+            total += self.constant**2
+        for i, (at, nodes) in enumerate(zip(view.terms, self.features, strict=True)):
+            if not self._in_use[i]:
+                continue
+            if at.whitener is not None:  # the features and their gap are all of its variance: counted above
+                seen += at.rows.combine(self._at_labels[i])
+                continue
+            psi = at.rows.combine(nodes)
+            seen += self.seen(psi, self.columns(i))
+            total += np.einsum("bk,bk->b", psi, psi)
+        return seen, total
+
+    @cached_property
+    def _at_labels(self) -> list[Array]:
+        """Prior covariances of the nodes of each term with the labels, (s, m)."""
+        return [self.seen(nodes, self.columns(i)) for i, nodes in enumerate(self.features)]
+
+    @cached_property
+    def _in_use(self) -> list[bool]:
+        """Whether the prior variance of each term is more than 0."""
+        return [bool(nodes.any()) for nodes in self.features]
+
+    def gaps(self, view: View, whole: bool = False) -> Array:
+        """Variance (b,) that no feature carries; `whole`: of terms with a whitener, all of the variance."""
         total = np.zeros(len(view))
         for variance, at in zip(self.gap_variances, view.terms, strict=True):
-            if at.gap is not None:
+            if whole and at.whitener is not None:
+                total += variance
+            elif variance > 0 and at.gap is not None:
                 total += at.gap * variance
         return total
 
@@ -122,7 +157,7 @@ class ClassField:
         sure = self._within(constant, slice(self.prior.n_features - constant.shape[1], None))
         result = [(np.full(len(view), self.constant), np.full(len(view), float(sure[0])))]
         for i, (at, mean) in enumerate(zip(view.terms, self.means_at_nodes, strict=True)):
-            variance = self._within(at.rows.combine(self.prior.features[i]), self._columns(i))
+            variance = self._within(at.rows.combine(self.prior.features[i]), self.prior.columns(i))
             if at.gap is not None:
                 variance += at.gap * self.prior.gap_variances[i]
             result.append((at.rows.combine(mean), variance))
@@ -130,19 +165,7 @@ class ClassField:
 
     def variations(self, view: View) -> list[float]:
         """Expected variance over the points of every term: a shift of all points does not count."""
-        result = []
-        for i, (at, mean) in enumerate(zip(view.terms, self.means_at_nodes, strict=True)):
-            psi, columns = at.rows.combine(self.prior.features[i]), self._columns(i)
-            shift = self._within(psi.mean(axis=0, keepdims=True), columns)
-            within = float(np.mean(self._within(psi, columns)) - shift[0])
-            gap = 0.0 if at.gap is None else float(np.mean(at.gap)) * self.prior.gap_variances[i]
-            result.append(float(np.var(at.rows.combine(mean))) + max(within, 0.0) + gap)
-        return result
-
-    def _columns(self, term: int) -> slice:
-        """Where the features of a term are among those of all."""
-        first = sum(nodes.shape[1] for nodes in self.prior.features[:term])
-        return slice(first, first + self.prior.features[term].shape[1])
+        return class_variations([self], view)[0].tolist()
 
     def _within(self, psi: Array, columns: slice = slice(None)) -> Array:
         """Variance (b,) that the features carry, or those in some `columns` of them."""
@@ -193,23 +216,53 @@ def class_fields(
 def class_moments(fields: Sequence[ClassField], view: View) -> tuple[Array, Array]:
     """E f and Var f of coupled functions, (b, C) each: what their common prior says is computed once."""
     prior = fields[0].prior
-    mean, variance = (np.empty((len(view), len(fields))) for _ in range(2))
+    variance = np.empty((len(view), len(fields)))
+    factors, which = _different([field.factor for field in fields])
     start = 0
     for part in _pieces(view):
-        rows = slice(start, start + len(part))
-        psi = prior.at(part)
-        seen = prior.seen(psi)
-        before = np.einsum("bk,bk->b", psi, psi)
-        known, square = None, np.empty(0)
-        for c, field in enumerate(fields):
-            mean[rows, c] = field.means(part)
-            if field.factor is not known:
-                spread, known = triangular_product(seen, field.factor), field.factor
-                square = np.einsum("bk,bk->b", spread, spread)
-            variance[rows, c] = square if prior.rows is None else np.maximum(before - square, 0.0)
-        variance[rows] += prior.gaps(part)[:, None]
-        start = rows.stop
-    return mean, variance
+        if prior.rows is None:
+            variances = triangular_squares(prior.at(part), factors) + prior.gaps(part)[:, None]
+        else:
+            seen, before = prior.with_labels(part)
+            variances = np.maximum(before[:, None] - triangular_squares(seen, factors), 0.0)
+        variance[start : start + len(part)] = variances[:, which]
+        start += len(part)
+    return _means(fields, view), variance
+
+
+def _means(fields: Sequence[ClassField], view: View) -> Array:
+    """E f (b, C) of coupled functions."""
+    total = np.array([field.constant for field in fields]) + view.shift()[:, None]
+    for i, at in enumerate(view.terms):
+        total += at.rows.combine(np.stack([field.means_at_nodes[i] for field in fields], axis=1))
+    return total
+
+
+def class_variations(fields: Sequence[ClassField], view: View) -> Array:
+    """Expected variance over the points of every term of coupled functions, (C, terms), as `variations`."""
+    prior = fields[0].prior
+    result = np.empty((len(fields), len(view.terms)))
+    factors, which = _different([field.factor for field in fields])
+    for i, at in enumerate(view.terms):
+        psi, columns = at.rows.combine(prior.features[i]), prior.columns(i)
+        psi = np.concatenate([psi, psi.mean(axis=0, keepdims=True)])
+        square = np.einsum("bk,bk->b", psi, psi)[:, None]
+        if prior.rows is None:
+            within = np.stack([np.sum((psi @ factor[columns]) ** 2, axis=1) for factor in factors], axis=1)
+        else:
+            within = np.maximum(square - triangular_squares(prior.seen(psi, columns), factors), 0.0)
+        varying = np.maximum(within[:-1].mean(axis=0) - within[-1], 0.0)
+        means = at.rows.combine(np.stack([field.means_at_nodes[i] for field in fields], axis=1))
+        gap = 0.0 if at.gap is None else float(np.mean(at.gap)) * prior.gap_variances[i]
+        result[:, i] = means.var(axis=0) + varying[which] + gap
+    return result
+
+
+def _different(arrays: Sequence[Array]) -> tuple[list[Array], list[int]]:
+    """The distinct ones of several objects, and which of them each is."""
+    first: dict[int, Array] = {id(array): array for array in arrays}
+    order = {key: position for position, key in enumerate(first)}
+    return list(first.values()), [order[id(array)] for array in arrays]
 
 
 def _pieces(view: View) -> Iterator[View]:

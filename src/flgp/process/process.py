@@ -12,7 +12,7 @@ from .._typing import Array
 from ..likelihoods import Categorical
 from ..terms import Inputs, Terms
 from ..terms.base import View
-from .class_field import ClassField, class_moments
+from .class_field import ClassField, class_moments, class_variations
 from .class_models import Calibration
 from .field import WeightField
 from .mixture import Component, LatentFunction, in_any_order
@@ -60,11 +60,25 @@ class Process:
         total = np.zeros((len(views[0]), self.coupled.n_classes))
         offset = 0.0 if views[0].offset is None else views[0].offset
         views = [replace(view, offset=None) for view in views]
-        for parts in zip(*(function.components for function in self.functions), strict=True):
-            fields = [part.field for part in parts if isinstance(part.field, ClassField)]
-            mean, variance = class_moments(fields, views[parts[0].layer])
-            total += parts[0].weight * self.coupled.probabilities(mean + offset, variance)
+        for part, fields in self._coupled_fields():
+            mean, variance = class_moments(fields, views[part.layer])
+            total += part.weight * self.coupled.probabilities(mean + offset, variance)
         return total
+
+    def variations(self, views: Sequence[View]) -> Array:
+        """Expected variance over the points of every term but the constant, (functions, terms)."""
+        if self.coupled is None:
+            return np.stack([function.variations(views) for function in self.functions])
+        each = [
+            part.weight * class_variations(fields, views[part.layer])
+            for part, fields in self._coupled_fields()
+        ]
+        return np.sum(each, axis=0)
+
+    def _coupled_fields(self) -> Iterator[tuple[Component, list[ClassField]]]:
+        """Every component of coupled functions, with the field of each class."""
+        for parts in zip(*(function.components for function in self.functions), strict=True):
+            yield parts[0], [part.field for part in parts if isinstance(part.field, ClassField)]
 
     def draws(
         self, views: Sequence[View], n_draws: int, rng: np.random.Generator, prior: bool = False

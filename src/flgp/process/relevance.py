@@ -137,6 +137,14 @@ def learn_relevance(points: Array, labels: Array, weight: Array, kind: Kind) -> 
     )
 
 
+def _inverse_from(L: Array) -> Array:
+    """(L Lᵀ)⁻¹; L is used up."""
+    inverse, info = linalg.lapack.dpotri(L, lower=1, overwrite_c=1)
+    assert info == 0
+    lower = np.tril(inverse, -1)
+    return np.tril(inverse) + lower.T
+
+
 def _evenly(count: int, most: int) -> IntArray:
     """At most so many of the rows 0, …, count - 1."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.intp))
@@ -180,12 +188,10 @@ class _DenseModel:
         K = a_l * (x_l @ x_l.T) + K_u + 1.0
         K[np.diag_indices_from(K)] += noise * self.noise + _JITTER * (1.0 + a_l + a_u)
         L = safe_cholesky(K * self.scale)
-        inverse, info = linalg.lapack.dtrtri(L, lower=1)
-        assert info == 0
-        white = inverse @ self.Y
-        alpha = inverse.T @ white
-        precision = inverse.T @ inverse
+        white = linalg.solve_triangular(L, self.Y, lower=True, check_finite=False)
+        alpha = linalg.solve_triangular(L, white, lower=True, trans="T", check_finite=False)
         value = -k * float(np.log(np.diag(L)).sum()) - 0.5 * float((white**2).sum())
+        precision = _inverse_from(L)
         W = 0.5 * self.scale * (alpha @ alpha.T - k * precision)
         by_slope = a_l * np.einsum("ij,ij->j", x_l, W @ x_l)
         # -½ Σ_ij V_ij (x_i - x_j)² for each column, V = W∘K_u

@@ -48,7 +48,8 @@ class TermView:
     known_gap: Array | None = None  # None: 0 everywhere, unless a whitener says more
     levels: Array | None = None  # (b,) points of one level have the same gap
     remainder: Array | None = None  # (b, q) the gaps are this times q independent numbers
-    whitener: Array | None = None  # (s, k) at the nodes: the features, where the gap is 1 - |features|²
+    # (s, k) at the nodes: features of equal prior variance, where the gap is 1 - |features|²
+    whitener: Array | None = None
 
     @cached_property
     def gap(self) -> Array | None:

@@ -1,4 +1,4 @@
-"""Time against n, and error against time."""
+"""CPU time against n, and error against CPU time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .runner import Run
 
 
 def plot_runs(runs: Sequence[Run]) -> Any:
-    """A figure with one row per case: time against n with its fitted slope, and error against time.
+    """A figure with one row per case: CPU time against n with its fitted slope, and error against CPU time.
 
     Returns
     -------
@@ -31,24 +31,25 @@ def plot_runs(runs: Sequence[Run]) -> Any:
             mine = sorted((line for line in lines if (line.case, line.method) == (case, method)), key=_size)
             slope = slopes.get((case, method))
             label = method if slope is None else f"{method} (n^{slope:.2f})"
-            left.loglog([line.n for line in mine], [line.seconds for line in mine], "o-", label=label)
-            judged = [line for line in mine if not math.isnan(line.error)]
+            left.loglog([line.n for line in mine], [line.cost for line in mine], "o-", label=label)
+            judged = [(line.cost, line) for line in mine if not math.isnan(line.error)]
             if judged:
                 right.plot(
-                    [line.seconds for line in judged], [line.error for line in judged], "o-", label=method
+                    [cost for cost, _ in judged], [line.error for _, line in judged], "o-", label=method
                 )
-            for line in judged:
+            for cost, line in judged:
                 right.annotate(
                     f"{method}, n = {line.n:,}",
-                    (line.seconds, line.error),
+                    (cost, line.error),
                     (4, 4),
                     textcoords="offset points",
                     fontsize="x-small",
                 )
-        left.set(title=f"{case}, {lines[0].threads} thread(s)", xlabel="n", ylabel="seconds")
-        right.set(title="left and low is better", xlabel="seconds", ylabel="error", xscale="log")
+        left.set(title=f"{case}, {lines[0].threads} thread(s)", xlabel="n", ylabel="CPU seconds")
+        right.set(title="left and low is better", xlabel="CPU seconds", ylabel="error", xscale="log")
         left.legend(fontsize="small")
-        right.margins(x=0.45, y=0.15)  # room for the names
+        right.margins(x=0.6, y=0.15)  # room for the names
+        right.set_ylim(bottom=0.0)
     return figure
 
 

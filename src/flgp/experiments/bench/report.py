@@ -32,6 +32,11 @@ class Summary:
     error: float
     status: str
 
+    @property
+    def cost(self) -> float:
+        """CPU seconds, which a busy machine does not change; wall-clock ones where they are not known."""
+        return self.seconds if math.isnan(self.cpu) else self.cpu
+
 
 def summaries(runs: Sequence[Run]) -> list[Summary]:
     """One summary per case, size and method, in the order of the runs."""
@@ -86,11 +91,11 @@ def table(runs: Sequence[Run]) -> str:
 
 
 def fitted_slopes(runs: Sequence[Run]) -> dict[tuple[str, str], float]:
-    """Slope of log seconds in log n, by least squares, for methods that ran at two sizes or more."""
+    """Slope of log CPU seconds in log n, by least squares, for methods that ran at two sizes or more."""
     points: dict[tuple[str, str], list[tuple[int, float]]] = {}
     for line in summaries(runs):
         if line.repeats:
-            points.setdefault((line.case, line.method), []).append((line.n, line.seconds))
+            points.setdefault((line.case, line.method), []).append((line.n, line.cost))
     return {
         key: float(np.polyfit(np.log([n for n, _ in values]), np.log([t for _, t in values]), 1)[0])
         for key, values in points.items()

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from ..._typing import Array, IntArray
+from .bounds import DistanceBounds
+from .tiles import score_tiles, smallest
 
 # Above this many columns a KD-tree visits most of its leaves and BLAS is faster.
 MAX_TREE_COLUMNS = 12
+# Up to this many neighbours are searched by bounds of the distances.
+_FEW_NEIGHBORS = 10
 # Single precision picks the candidates; this many spare ones are re-ranked in double precision.
 _SPARE_CANDIDATES = 4
-# Entries of one distance tile (64-bit: 8 MB), so that it stays in cache.
-_TILE_ENTRIES = 1_000_000
-# From this many anchors on, the nearest ones are searched in groups of this size.
-_MANY_COLUMNS, _GROUP = 4_096, 20
-
-
 # In units of the largest anchor coordinate: points beyond this are off the cloud in any case.
 _FARTHEST = 1e9
 
@@ -44,6 +42,7 @@ class NeighborSearch:
             centered /= self._unit
             self._centered = np.ascontiguousarray(centered.T, dtype=np.float32)
             self._half_norms = (0.5 * np.einsum("ij,ij->i", centered, centered)).astype(np.float32)
+            self._bounds = DistanceBounds.of(centered)
 
     def bounded(self, X: Array) -> Array:
         """X in double precision, with very distant points moved in so that squared distances are finite."""
@@ -60,14 +59,31 @@ class NeighborSearch:
     def _brute_force(self, X: Array, r: int) -> tuple[IntArray, Array]:
         index, sqdist = np.empty((len(X), r), dtype=np.int32), np.empty((len(X), r))
         scaled = ((X - self._center) / self._unit).astype(np.float32)
-        for rows, score in score_tiles(scaled, self._centered, self._half_norms):
-            candidates = _smallest(score, min(r + _SPARE_CANDIDATES, score.shape[1]))
-            difference = self.anchors[candidates] - X[rows, None, :]
-            exact = np.einsum("bkp,bkp->bk", difference, difference)
-            order = np.argsort(exact, axis=1, kind="stable")[:, :r]
-            index[rows] = np.take_along_axis(candidates, order, axis=1)
-            sqdist[rows] = np.take_along_axis(exact, order, axis=1)
+        bounds, left = self._bounds, [slice(0, len(X))]
+        if bounds is not None and r <= _FEW_NEIGHBORS:
+            tile, left = bounds.new_tile(), []
+            for start in range(0, len(X), len(tile)):
+                rows = slice(start, min(start + len(tile), len(X)))
+                pairs = bounds.candidates(scaled[rows], r, tile)
+                if pairs is None:
+                    left.append(rows)
+                else:
+                    index[rows], sqdist[rows] = self._ranked(X[rows], *pairs, r)
+        for part in left:
+            for rows, score in score_tiles(scaled[part], self._centered, self._half_norms):
+                own = slice(part.start + rows.start, part.start + rows.stop)
+                near = smallest(score, min(r + _SPARE_CANDIDATES, score.shape[1]))
+                row = np.repeat(np.arange(len(near)), near.shape[1])
+                index[own], sqdist[own] = self._ranked(X[own], row, near.ravel(), r)
         return index, sqdist
+
+    def _ranked(self, X: Array, row: IntArray, anchor: IntArray, r: int) -> tuple[IntArray, Array]:
+        """The nearest r anchors of each row among pairs, rows ascending, in double precision."""
+        difference = self.anchors[anchor] - X[row]
+        exact = np.einsum("kp,kp->k", difference, difference)
+        order = np.lexsort((anchor, exact, row))
+        chosen = order[np.searchsorted(row, np.arange(len(X)))[:, None] + np.arange(r)]
+        return anchor[chosen], exact[chosen]
 
 
 class AnchorSearch:
@@ -103,45 +119,3 @@ class AnchorSearch:
             return found[0]
         index = [part + np.int32(start) for (part, _), start in zip(found, self._starts, strict=True)]
         return np.concatenate(index, axis=1), np.concatenate([sqdist for _, sqdist in found], axis=1)
-
-
-def score_tiles(points: Array, across: Array, half_norms: Array) -> Iterator[tuple[slice, Array]]:
-    """Tiles of ½|u|² - x·u, which orders the anchors of a row x as their distances do.
-
-    `points` (n, p), anchors `across` (p, s) and `half_norms` (s,) in single precision. Each tile overwrites
-    the last one: allocating new memory would cost as much as the work on it.
-    """
-    n_rows = max(16, _TILE_ENTRIES // len(half_norms))
-    tile = np.empty((min(n_rows, len(points)), len(half_norms)), dtype=np.float32)
-    for start in range(0, len(points), n_rows):
-        rows = slice(start, min(start + n_rows, len(points)))
-        score = tile[: rows.stop - start]
-        np.matmul(points[rows], across, out=score)
-        np.subtract(half_norms, score, out=score)
-        yield rows, score
-
-
-def _smallest(score: Array, k: int) -> IntArray:
-    """Column indices of the k smallest entries of each row; overwrites `score`.
-
-    For small k, repeated argmin (vectorised in NumPy) is several times faster than argpartition. With many
-    columns, only the k groups with the smallest minima are searched: they hold the k smallest entries.
-    """
-    n_columns = score.shape[1]
-    if k > 12 or k == n_columns:
-        return np.argpartition(score, min(k, n_columns - 1), axis=1)[:, :k]
-    if n_columns >= _MANY_COLUMNS:
-        # Group g: columns g, g + n_groups, … The last, incomplete group is always searched.
-        n_groups = n_columns // _GROUP
-        lowest = score[:, : n_groups * _GROUP].reshape(len(score), _GROUP, n_groups).min(axis=1)
-        groups = _smallest(lowest, k)
-        members = (groups[:, :, None] + n_groups * np.arange(_GROUP)).reshape(len(score), -1)
-        rest = np.arange(n_groups * _GROUP, n_columns)
-        members = np.concatenate([members, np.broadcast_to(rest, (len(score), len(rest)))], axis=1)
-        return np.take_along_axis(members, _smallest(np.take_along_axis(score, members, axis=1), k), axis=1)
-    rows = np.arange(len(score))
-    chosen = np.empty((len(score), k), dtype=np.intp)
-    for column in range(k):
-        chosen[:, column] = score.argmin(axis=1)
-        score[rows, chosen[:, column]] = np.inf
-    return chosen

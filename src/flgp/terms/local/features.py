@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
-from scipy.spatial.distance import cdist
 
-from ..._linalg import distinct_rows, safe_cholesky
+from ..._linalg import distinct_rows, safe_cholesky, squared_distances
 from ..._stored import stored
 from ..._typing import Array
 from ...geometry.base import MatrixRows
@@ -46,7 +45,7 @@ class LocalFeatures:
         if len(points) > _MOST_POINTS:
             chosen = np.random.default_rng(0).permutation(len(points))[:_MOST_POINTS]
             points = points[np.sort(chosen)]
-        R = np.exp(-0.5 * cdist(points, points, "sqeuclidean"))
+        R = np.exp(-0.5 * squared_distances(points, points))
         R[np.diag_indices_from(R)] += _JITTER
         inverse = linalg.solve_triangular(safe_cholesky(R), np.eye(len(R)), lower=True, check_finite=False)
         return cls(points, np.ascontiguousarray(inverse))
@@ -91,5 +90,6 @@ class LocalFeatures:
     def _correlations(self, at: Inputs) -> Array:
         assert at.coordinates is not None
         with np.errstate(over="ignore"):  # infinitely far is a correlation of 0
-            squared = cdist(at.coordinates, self.points, "sqeuclidean")
-        return np.exp(-0.5 * squared)
+            squared = squared_distances(at.coordinates, self.points)
+        squared *= -0.5
+        return np.exp(squared, out=squared)
