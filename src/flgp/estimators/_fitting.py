@@ -27,8 +27,9 @@ from ..process.local_search import LocalOptions, keep_local, learn_local, learn_
 from ..process.posterior import make_process
 from ..process.process import Process
 from ..process.relevance import CLASSES, NUMBERS, learn_relevance, working_labels
-from ..rows.blocks import map_blocks, map_rows, row_blocks, take_rows
+from ..rows.blocks import map_blocks, map_rows, row_blocks
 from ..rows.columns import select
+from ..rows.sample import random_rows
 from ..rows.sources import is_distributed, is_streamed
 from ..terms import AMPLITUDE, TIME, Groups, Inputs, Linear, Manifold, Terms
 from ..terms.base import View
@@ -434,9 +435,8 @@ def _dimension(model: LatentModel, rows: RowLike) -> float | None:
     if model.time_prior != "paper" or model.intrinsic_dimension is not None:
         return model.intrinsic_dimension
     own = select(rows, model._roles_.geometry)
-    n = own.shape[0]
-    chosen = np.unique(np.linspace(0, n - 1, min(n, _DIMENSION_ROWS)).astype(int))
-    model.intrinsic_dimension_ = estimate_intrinsic_dimension(take_rows(own, chosen).astype(np.float64))
+    some = random_rows(own, _DIMENSION_ROWS, np.random.default_rng(0))
+    model.intrinsic_dimension_ = estimate_intrinsic_dimension(some.astype(np.float64))
     return model.intrinsic_dimension_
 
 
@@ -449,8 +449,7 @@ def _term_shares(model: LatentModel, rows: RowLike | None) -> dict[str, float]:
     if rows is None or is_distributed(rows) or is_streamed(rows):
         X = model._labels_.points[:_SHARE_ROWS] if model._labels_ is not None else model._examples_
     else:
-        n = rows.shape[0]
-        X = take_rows(rows, np.unique(np.linspace(0, n - 1, min(n, _SHARE_ROWS)).astype(int)))
+        X = random_rows(rows, _SHARE_ROWS, np.random.default_rng(0))
     total = np.zeros(len(process.names))
     with blas_for(len(model.eigenvalues_)):
         views = process.at(model._inputs(np.asarray(X, dtype=np.float64)))

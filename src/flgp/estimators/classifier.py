@@ -24,6 +24,7 @@ from ..process.draws_field import DrawsField
 from ..process.evidence import KnownValues, Target
 from ..rows.blocks import map_rows, take_rows
 from ..rows.labels import is_missing_label
+from ..rows.sample import random_order
 from ..rows.sources import is_distributed, is_streamed, local_labels
 from ..terms import Constant, Manifold
 from ..terms.base import TermView, View
@@ -520,7 +521,7 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         if is_distributed(rows) or is_streamed(rows):
             raise ValueError("class_prior needs rows in memory. Use class_prior=None for files and clusters.")
         # At random: rows may be in an order that has to do with their classes.
-        some = np.random.default_rng(0).permutation(len(rows))[:_SHARE_ROWS]
+        some = random_order(rows, _SHARE_ROWS, np.random.default_rng(0))
         X, own = take_rows(rows, some), None if offset is None else offset[some]
         p = self._answer(X, self._unshifted, offset=own)
         if isinstance(shares, str):
