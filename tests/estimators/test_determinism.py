@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from joblib import Parallel, delayed
-from sklearn.datasets import load_digits
 
 from conftest import ring
 from flgp import FLGPClassifier, FLGPRegressor, HeatKernelFeatures
@@ -175,14 +174,3 @@ def test_another_order_of_the_rows_gives_the_same_predictions(kind, options, shu
         fitted = model(random_state=0, **options).fit(X[rows], y[rows])
         answers.append(fitted.predict_proba(X) if kind == "classes" else fitted.predict(X))
     np.testing.assert_allclose(answers[1], answers[0], rtol=0, atol=1e-5 * np.abs(answers[0]).max())
-
-
-def test_rows_with_equal_distances_do_not_depend_on_their_order():
-    """Digits are whole numbers: many have two neighbours at the same distance."""
-    X, y = load_digits(return_X_y=True)
-    rng = np.random.default_rng(0)
-    X, y = X[:600], np.where(rng.random(600) < 0.1, y[:600], -1)
-    order = rng.permutation(600)
-    one = FLGPClassifier(random_state=0).fit(X, y).predict_proba(X)
-    other = FLGPClassifier(random_state=0).fit(X[order], y[order]).predict_proba(X)
-    np.testing.assert_allclose(one, other, rtol=0, atol=1e-4)

@@ -64,3 +64,19 @@ def test_many_columns_are_hashed_in_parts():
         changed = X.copy()
         changed[3, column] += 1.0
         assert (keys(changed, coefficients) != found).tolist() == [row == 3 for row in range(20)]
+
+
+@pytest.mark.parametrize("unit", [1e-12, 0.3048, 1e3, 1e12, 1e-290, 1e290])
+def test_another_unit_gives_the_same_sample(unit):
+    X = np.random.default_rng(1).standard_normal((300, 3))
+    expected = random_order(X, 40, np.random.default_rng(0))
+    units = unit * np.array([1.0, 2.54, -1.0 / 3.0])[:2]
+    scaled = np.column_stack([X[:, :2] * units, X[:, 2] + 100.0])
+    assert np.array_equal(random_order(scaled, 40, np.random.default_rng(0)), expected)
+
+
+def test_rows_that_are_closer_than_a_cell_keep_their_order():
+    X = 1.0 + 1e-12 * np.random.default_rng(0).standard_normal((50, 2))
+    X[0] = 1e6
+    order = np.random.default_rng(1).permutation(50)
+    assert np.array_equal(sampled(X[order], 50), sampled(X, 50))

@@ -29,8 +29,7 @@ def choose_anchors(
 ) -> Array:
     """Distinct anchors, shape (at most n_anchors, p), double precision.
 
-    Neither they nor their order depends on the order of the rows, nor does which of two anchors at the same
-    distance counts as the nearer one.
+    Neither they nor their order depends on the order of the rows.
 
     Parameters
     ----------
