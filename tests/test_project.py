@@ -45,9 +45,19 @@ def test_workflows_call_make_and_nothing_else(path):
 
 def test_the_workflow_asks_what_the_gate_asks():
     gate = re.findall(r"^make ([\w-]+)$", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
-    assert {"lint", "types", "test", "docs", "audit"} == set(gate)
+    assert {"lint", "types", "coverage", "test-rest", "docs", "wheel-test", "audit"} == set(gate)
     asked = {line.split()[1] for path in WORKFLOWS for line in steps(path)}
-    assert set(gate) | {"coverage", "wheel-test", "test-lowest", "fuzz", "chaos"} <= asked
+    # `test` is `coverage` and `test-rest` in one.
+    assert (set(gate) - {"test-rest"}) | {"test", "test-lowest", "fuzz", "chaos"} <= asked
+
+
+def test_the_tests_of_the_core_and_the_rest_are_all_tests():
+    core = (
+        re.search(r"^CORE_TESTS := ((?:.*\\\n)*.*)$", MAKEFILE, re.MULTILINE)[1].replace("\\\n", " ").split()
+    )
+    assert all((ROOT / name).exists() for name in core)
+    assert "tests/test_interrupts.py" not in core
+    assert "$(addprefix --ignore=,$(CORE_TESTS))" in MAKEFILE
 
 
 def test_every_supported_python_is_tested():
@@ -83,6 +93,7 @@ def _numbers(version):
 def test_the_version_is_semantic_and_the_same_everywhere():
     assert re.fullmatch(r"\d+\.\d+\.\d+", flgp.__version__)
     assert f"version: {flgp.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+    assert re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)[1] == flgp.__version__
 
 
 def test_hooks_before_a_commit_need_no_network():

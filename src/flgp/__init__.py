@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from .geometry.intrinsic_dimension import estimate_intrinsic_dimension
     from .io import ModelFileError, load, save
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 __all__ = [
     "FLGPClassifier",

@@ -36,7 +36,7 @@ class OutputError(ValueError):
     """A file that must not be written."""
 
 
-def check_target(path: str | os.PathLike, inputs: Iterable[str | os.PathLike] = ()) -> Path:
+def check_target(path: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str]] = ()) -> Path:
     """The file that `path` means, links followed; raises OutputError if it must not be replaced.
 
     Parameters
@@ -61,7 +61,9 @@ def check_target(path: str | os.PathLike, inputs: Iterable[str | os.PathLike] = 
 
 
 @contextmanager
-def replacing(path: str | os.PathLike, inputs: Iterable[str | os.PathLike] = ()) -> Iterator[BinaryIO]:
+def replacing(
+    path: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str]] = ()
+) -> Iterator[BinaryIO]:
     """Open a file for writing; it takes the place of `path` at the end, unless there was an error.
 
     Links are followed, and an existing file keeps its mode and, where that is allowed, its owner. Devices,
@@ -96,25 +98,29 @@ def replacing(path: str | os.PathLike, inputs: Iterable[str | os.PathLike] = ())
                 temporary.unlink()
 
 
-def write_bytes(path: str | os.PathLike, content: bytes, inputs: Iterable[str | os.PathLike] = ()) -> None:
+def write_bytes(
+    path: str | os.PathLike[str], content: bytes, inputs: Iterable[str | os.PathLike[str]] = ()
+) -> None:
     """Write a whole file; see `replacing`."""
     with replacing(path, inputs) as file:
         file.write(content)
 
 
-def write_text(path: str | os.PathLike, text: str, inputs: Iterable[str | os.PathLike] = ()) -> None:
+def write_text(
+    path: str | os.PathLike[str], text: str, inputs: Iterable[str | os.PathLike[str]] = ()
+) -> None:
     """Write a whole file of text in UTF-8, line ends as they are; see `replacing`."""
     write_bytes(path, text.encode("utf-8"), inputs)
 
 
-def write_figure(figure: object, path: str | os.PathLike, **options: object) -> None:
+def write_figure(figure: object, path: str | os.PathLike[str], **options: object) -> None:
     """Write a Matplotlib figure in the format that the name's ending says; see `replacing`."""
     content = io.BytesIO()
     figure.savefig(content, format=Path(path).suffix[1:].lower() or "png", **options)  # type: ignore[attr-defined]
     write_bytes(path, content.getvalue())
 
 
-def move(source: Path, path: str | os.PathLike) -> None:
+def move(source: Path, path: str | os.PathLike[str]) -> None:
     """Let a finished file on the same disk take the place of another; see `replacing`."""
     target = check_target(path)
     if target.exists():

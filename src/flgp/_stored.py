@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import Field, fields, is_dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 C = TypeVar("C", bound=type)
 
@@ -27,6 +27,6 @@ def stored(concept: str) -> Callable[[C], C]:
 REBUILT = {"stored": False}
 
 
-def stored_fields(kind: type) -> list[Field]:
+def stored_fields(kind: type) -> list[Field[Any]]:
     """The fields of a class that files hold."""
     return [entry for entry in fields(kind) if entry.metadata.get("stored", True)]

@@ -5,7 +5,7 @@ import pytest
 from conftest import ring
 from flgp import FLGPClassifier
 from flgp.datasets import circles
-from flgp.estimators.classifier import exactly_one
+from flgp.estimators.class_probabilities import exactly_one
 from flgp.metrics import negative_log_likelihood
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*connected part")

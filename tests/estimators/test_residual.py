@@ -222,7 +222,8 @@ def test_the_search_looks_at_neighborhoods():
 
 def test_a_search_on_some_labels_ends_where_one_on_all_does(monkeypatch):
     X, _, target = square(m=160)
-    whole = model(residual_kernel="auto").fit(X, target)
+    settings = {"residual_kernel": "auto", "n_residual_neighbors": 60}
+    whole = model(**settings).fit(X, target)
     taken, plain = [], JointInference.take
 
     def take(self, rows):
@@ -232,7 +233,7 @@ def test_a_search_on_some_labels_ends_where_one_on_all_does(monkeypatch):
     monkeypatch.setattr("flgp.process.local_search._SEARCH_LABELS", 80)
     monkeypatch.setattr("flgp.process.local_search._CLUSTER", 20)
     monkeypatch.setattr(JointInference, "take", take)
-    found = model(residual_kernel="auto").fit(X, target)
+    found = model(**settings).fit(X, target)
     assert taken == [80]
     values = found.log_marginal_likelihood_value_, whole.log_marginal_likelihood_value_
     assert values[0] == pytest.approx(values[1], abs=1.0)

@@ -113,8 +113,9 @@ def test_gradient_of_the_joint_search(rings):
 
 def _labelled(model):
     from flgp.estimators._fitting import _labeled_inputs
+    from flgp.estimators.composition import Composition
 
-    return _labeled_inputs(model, model.geometry_, model._labels_)
+    return _labeled_inputs(model, model.geometry_, model._labels_, Composition.of(model))
 
 
 def test_shared_local_term_and_integration(rings):

@@ -1,10 +1,13 @@
 import numpy as np
 import pytest
-from scipy.spatial.distance import cdist
+from scipy.spatial.distance import cdist, pdist
 from scipy.stats import multivariate_normal
 
 from flgp._threads import threads
+from flgp.inference.dense import DenseInference
 from flgp.inference.joint import JointData, evaluate
+from flgp.inference.local import JointInference, local_inference
+from flgp.likelihoods import Gaussian, Observations
 from flgp.terms.local.euclidean import JITTER, KERNEL_NAMES, LocalModel
 from flgp.terms.local.neighborhoods import previous_neighborhoods
 
@@ -44,11 +47,17 @@ def dense_gradient(points, data, d, local):
     return np.array([0.5 * (alpha @ G @ alpha - np.sum(inverse * G)) for G in slopes])
 
 
+def by_dense_matrices(points, data, d, local):
+    inference = DenseInference(data.features, data.y, data.noise_scale, points, pdist(points))
+    return inference.evaluate(d, Gaussian(local.noise_variance), local=local)
+
+
+@pytest.mark.parametrize("dense", [False, True])
 @pytest.mark.parametrize("kernel", KERNEL_NAMES)
-def test_all_neighbors_give_the_dense_model(rng, kernel):
+def test_all_neighbors_give_the_dense_model(rng, kernel, dense):
     points, data, d = make(rng)
     local = LocalModel(kernel, 0.3, 1.7, 0.2)
-    result = evaluate(data, d, local)
+    result = by_dense_matrices(points, data, d, local) if dense else evaluate(data, d, local)
     C = dense_covariance(points, data, d, local)
     assert result.log_evidence == pytest.approx(multivariate_normal(cov=C).logpdf(data.y), abs=1e-8)
     gradient = np.concatenate([result.gradient_log_d, learned(result)])
@@ -123,3 +132,31 @@ def test_threads_agree(rng):
         two = evaluate(data, d, local)
     assert one.log_evidence == two.log_evidence
     np.testing.assert_array_equal(learned(one), learned(two))
+
+
+def test_dense_matrices_are_used_where_all_labels_are_neighbors(rng):
+    points, data, d = make(rng, m=40)
+    obs = Observations.of(data.y, noise_scale=data.noise_scale)
+    local, likelihood = LocalModel("matern52", 0.3, 1.7, 0.2), Gaussian(0.2)
+
+    def chosen(k):
+        return local_inference(likelihood, data.features, obs, 0.5, points, k)
+
+    assert isinstance(chosen(38), JointInference)
+    assert isinstance(chosen(39), DenseInference)
+    rows = np.array([3, 30, 7, 12, 21])
+    few, same = chosen(38).take(rows), chosen(10**9).take(rows)
+    results = [part.evaluate(d, likelihood, local=local) for part in (few, same)]
+    assert results[0].log_evidence == pytest.approx(results[1].log_evidence, abs=1e-9)
+    np.testing.assert_allclose(results[0].gradient_local, results[1].gradient_local, atol=1e-9)
+
+
+@pytest.mark.parametrize("m", [1, 2])
+def test_dense_matrices_of_one_or_two_labels(rng, m):
+    points, data, d = make(rng, m=2)
+    points = points[:m]
+    data = JointData(data.features[:m], data.y[:m], data.noise_scale[:m], data.near)
+    local = LocalModel("matern52", 0.3, 1.7, 0.2)
+    C = dense_covariance(points, data, d, local)
+    expected = multivariate_normal(cov=C).logpdf(data.y)
+    assert by_dense_matrices(points, data, d, local).log_evidence == pytest.approx(expected, abs=1e-9)

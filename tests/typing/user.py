@@ -37,6 +37,8 @@ def regress(X: Array, y: Array) -> Array:
     curve = reliability_curve(y > 0, np.column_stack([1 - mean, mean]), classes=[False, True])
     print(covered, curve.accuracy, model.covariance(X, X[:1]).shape)
     joint: Array = model.predict(X, return_cov=True)[1]
+    beside: tuple[Array, Array] = model.predict(X, return_std=True, offset=mean, exposure=std)
+    print(beside[0], model.score(X, y, offset=mean), model.suggest(X, 3)[0])
     parts = model.predict(X, return_parts=True)[1]
     draws: Array = model.sample_y(X, 3, random_state=0)
     result: Array = model.predict(X) + parts["manifold"].mean + draws + low + high + joint

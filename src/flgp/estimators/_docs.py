@@ -62,6 +62,23 @@ TERM_PARAMETERS = """linear : {{"auto", "all"}} or columns, optional
         Categorical columns, each with an effect for every level and a learned variance between levels (random
         effects). A level without labels keeps its prior."""
 
+RESIDUAL_PARAMETERS = """residual : {{"auto", "local"}} or None
+        The local term u, a Gaussian process of the Euclidean distance. None: no such term, and predictions in
+        O(r). Gaussian labels: by nearest neighbours (Vecchia), searched on at most 2,000 labels; "local":
+        always, "auto": if the evidence asks for it and the rows can be held. Other likelihoods: "auto" puts
+        it through at most 300 labelled points of a point cloud, from 20 labels on, if the amplitude is
+        learned and the hyperparameters are optimised; "local" uses neighbours and Laplace's method.
+    n_residual_neighbors : int or "auto"
+        k, labelled points that each one conditions on; predictions use twice as many. "auto": all of up
+        to 1,000 Gaussian labels (exact), 60 up to 2,000 labels, otherwise 30.
+    residual_kernel : str
+        Smoothness of u: "squared_exponential", "matern12", "matern32", "matern52", "rational_quadratic" (all
+        scales at once), or "auto": one of the last four, by evidence.
+    residual_columns : sequence of columns, or mapping from columns to factors, optional
+        Where u measures distances: some columns of X (by position or name), or columns times factors, such as
+        the size of a voxel along each axis. None: the columns of the geometry, as they are (on a sphere,
+        distances through it)."""
+
 POSTERIOR_PARAMETERS = """hyperparameters : {{"optimize", "integrate", "fixed"}}
         t, a² and the likelihood's own parameters (for SE weights also the bandwidth) at their most probable
         values, integrated out by a small quadrature around those, or all given.
@@ -104,14 +121,22 @@ SHARED_ATTRIBUTES = """anchors_ : array of shape (s, p)
     chains_ : Chains, or list of them
         With inference="gibbs": draws, R-hat, effective sample sizes, `to_arviz()`."""
 
+_TEXTS = {
+    "{shared}": SHARED_PARAMETERS,
+    "{terms}": TERM_PARAMETERS,
+    "{residual}": RESIDUAL_PARAMETERS,
+    "{posterior}": POSTERIOR_PARAMETERS,
+    "{attributes}": SHARED_ATTRIBUTES,
+}
+
 C = TypeVar("C", bound=type)
 
 
 def documented(cls: C) -> C:
     """Put the shared texts into a class's docstring."""
     if cls.__doc__ is not None:  # python -OO strips docstrings
-        text = cls.__doc__.replace("{shared}", SHARED_PARAMETERS).replace("{posterior}", POSTERIOR_PARAMETERS)
-        text = text.replace("{terms}", TERM_PARAMETERS)
-        text = text.replace("{attributes}", SHARED_ATTRIBUTES)
+        text = cls.__doc__
+        for name, shared in _TEXTS.items():
+            text = text.replace(name, shared)
         cls.__doc__ = text.replace("{{", "{").replace("}}", "}")
     return cls

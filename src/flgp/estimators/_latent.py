@@ -20,17 +20,15 @@ from .._typing import Array, IntArray
 from ..kernels import Heat, SpectralKernel, get_kernel
 from ..likelihoods import Bernoulli, Categorical, Gaussian, Likelihood
 from ..priors import TIME_PRIORS, Prior
-from ..process.evidence import KnownValues, Target
 from ..process.learning import LearnedFunction
 from ..process.parts import PredictedParts, TermPart
-from ..rows.blocks import take_rows
 from ..terms.base import View
 from ..terms.local.term import KERNEL_CHOICES
 from ._fitting import relearned
 from ._model import HeatKernelModel
 from .labels import Labels
 from .noted import warn_if_far
-from .offsets import check_offset, same_use
+from .problem import Problem
 from .suggestion import suggest
 from .validation import check_choice, check_count, check_positive
 
@@ -104,10 +102,6 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
                 f"inference={self.inference!r}. Use inference='auto' or 'laplace', or residual=None."
             )
 
-    def _sharing(self) -> tuple[bool, int]:
-        """Whether latent functions share their hyperparameters, and the rank of what links them."""
-        return False, 0
-
     def _needs_columns(self) -> bool:
         """Whether predictions need more of a row than its place on the geometry."""
         return self._process_.has_local or self._linear_ is not None or bool(self._roles_.groups)
@@ -150,8 +144,12 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
         return added if old is None else replaced(added, in_memory=old.in_memory)
 
     @abstractmethod
-    def _targets(self, labels: Labels, known: Any = None) -> list[Target]:
-        """The latent functions to learn, and what the labels say about each."""
+    def _problem(self, labels: Labels, known: Any = None) -> Problem:
+        """What is to be learned from these labels; `known` are hyperparameters to keep."""
+
+    @abstractmethod
+    def _offset_of(self, offset: Any, X: Any) -> Array | None:
+        """The offset (n, k) of rows to predict, in units of f; it must be given if the fit had one."""
 
     # -- what may be asked about f -----------------------------------------------------------------------
 
@@ -276,26 +274,6 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
         probability = None if labels_of is None else self._answer(X, labels_of, offset=own)
         return suggest(self, X, n, strategy, random_state, probability, own)
 
-    def _offset_of(self, offset: Any, X: Any) -> Array | None:
-        """The offset (n, k) of rows to predict, which must be given if the fit had one."""
-        checked = check_offset(offset, X, len(self._process_.functions))
-        return same_use(self._as_latent(checked), self._with_offset_)
-
-    def _as_latent(self, offset: Array | None) -> Array | None:
-        """Offsets in the units of f."""
-        return offset
-
-    def _training_offset(self, offset: Any, X: Any, n_functions: int, X_unlabeled: Any) -> Array | None:
-        """The offset (n, k) of the rows of a fit."""
-        if offset is not None and X_unlabeled is not None:
-            raise ValueError(
-                "offset has no rows for X_unlabeled. Put all rows into X, with y marked as missing, or leave "
-                "one of the two out."
-            )
-        checked = self._as_latent(check_offset(offset, X, n_functions))
-        self._with_offset_ = checked is not None
-        return checked
-
     def _columns(self, values: Sequence[Array], axis: int = 1) -> Array:
         """One function's values as they are; several along a further axis."""
         return values[0] if len(values) == 1 and self._flat_ else np.stack(values, axis=axis)
@@ -369,11 +347,6 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
         return value, np.sum(gradients, axis=0) if shared else np.concatenate(gradients)
 
 
-def labeled_rows(X: Array, rows: IntArray) -> Array:
-    """The labelled rows of X in double precision."""
-    return take_rows(X, rows).astype(np.float64, copy=False)
-
-
 def interval_levels(coverage: float) -> tuple[float, float]:
     """Levels of the ends of a central interval."""
     check_positive("coverage", coverage, optional=False)
@@ -382,4 +355,4 @@ def interval_levels(coverage: float) -> tuple[float, float]:
     return 0.5 - coverage / 2, 0.5 + coverage / 2
 
 
-__all__ = ["KnownValues", "LatentModel", "interval_levels", "labeled_rows"]
+__all__ = ["LatentModel", "interval_levels"]

@@ -17,7 +17,6 @@ from .._threads import thread_count, threads
 from .._typing import Array, IntArray, RowLike
 from ..geometry.base import Eigenbasis, FittedGeometry, Geometry, Places
 from ..geometry.point_cloud import ANCHOR_RULES, PointCloud
-from ..geometry.tangent import TangentSphere
 from ..kernels import KERNELS, SpectralKernel
 from ..process.process import Process
 from ..rows.blocks import map_blocks, map_rows, row_blocks, take_rows
@@ -34,8 +33,6 @@ ANCHOR_WEIGHTS = ("auto", "counts", "uniform")
 # With fewer labels than this there is nothing to tell two terms apart by: a line explains two labels as well
 # as a manifold does.
 FEWEST_NUMBERS = 20
-# Up to this many rows a graph of all points is compared with that of the anchors; its r.
-_COMPARED_ROWS, _NEIGHBORS_OF_ALL = 2_000, 5
 # From this many rows on predictions are a stage of their own.
 _MANY_ROWS = 20_000
 # Columns that linear="auto" takes for covariates.
@@ -172,45 +169,26 @@ class HeatKernelModel:
             self.bandwidth,
         )
 
-    def _choose_roles(self, X: RowLike, n_labeled: int) -> None:
-        """Which columns serve what, once it is known which columns X has, and how many labels there are."""
+    def _choose_roles(self, X: RowLike, enough: bool) -> None:
+        """Which columns serve what; `enough`: whether there are labels enough to tell several terms apart."""
         self._roles_ = choose_roles(
             self._geometry(),
             self.n_features_in_,
             getattr(self, "feature_names_in_", None),
             geometry_columns=self.geometry_columns,
-            linear=self._covariates(X, n_labeled),
+            linear=self._covariates(X, enough),
             groups=getattr(self, "groups", None),
             residual_columns=getattr(self, "residual_columns", None),
         )
 
-    def _covariates(self, X: RowLike, n_labeled: int) -> Any:
+    def _covariates(self, X: RowLike, enough: bool) -> Any:
         """What `linear` asks for; "auto" becomes "geometry", the columns of a point cloud, or None."""
         linear = getattr(self, "linear", None)
         if not (isinstance(linear, str) and linear == "auto"):
             return linear
         learned = self.amplitude is None and getattr(self, "hyperparameters", "") == "optimize"
         cloud = self.geometry is None and X.shape[1] <= _MOST_COVARIATES
-        return "geometry" if cloud and learned and n_labeled >= self._fewest_labels() else None
-
-    def _fewest_labels(self) -> int:
-        """Labels from which on several terms are learned."""
-        return FEWEST_NUMBERS
-
-    def _geometries(self, rows: RowLike) -> list[Geometry]:
-        """The geometries that are compared: of few points, also that with every point an anchor.
-
-        Of vector fields, those of several divergences.
-        """
-        first = self._geometry()
-        if isinstance(first, TangentSphere):
-            return list(first.candidates())
-        free = (self.n_anchors, self.n_neighbors, self.n_anchor_sets) == ("auto", "auto", "auto")
-        cheap = rows.shape[0] <= _COMPARED_ROWS and not is_streamed(rows) and not is_distributed(rows)
-        plain = isinstance(first, PointCloud) and isinstance(self.anchors, str) and self.anchors == "kmeans"
-        if free and cheap and plain and self.base_kernel == "lae" and self.anchor_weights == "auto":
-            return [first, PointCloud(anchors="all", n_neighbors=_NEIGHBORS_OF_ALL)]
-        return [first]
+        return "geometry" if cloud and learned and enough else None
 
     def _fit_geometry(self, rows: RowLike, geometry: Geometry | None = None) -> FittedGeometry:
         """The geometry of all rows (n, p)."""

@@ -2,12 +2,81 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Collection
 from numbers import Number
 from typing import Any
 
 import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
 
-from .._typing import Array
+from .._typing import Array, BoolArray
+from ..rows.labels import is_missing_label
+from ..rows.sources import local_labels
+from .class_votes import expanded_votes, is_votes
+from .labels import Labels, labeled_rows
+from .validation import check_weights, refuse_repeats
+
+
+def labeled_classes(
+    X: Any, y: Any, sample_weight: Any, unlabeled: Any, without: Collection[Any] | None
+) -> Labels:
+    """The labelled rows among those of X; several votes on a point are several labels there.
+
+    Parameters
+    ----------
+    X : rows (n, p)
+    y : class labels (n,), or votes or probabilities (n, C)
+    sample_weight : array-like of shape (n,), or None
+    unlabeled : the label that means "unlabelled"
+    without : classes that need no vote where all others do; None: no class needs one
+    """
+    if is_votes(y):
+        rows, classes, votes = expanded_votes(y, len(X), without is not None, without or ())
+        given = check_weights(sample_weight, np.asarray(np.bincount(rows, minlength=len(X)) == 0))[0]
+        whole = votes if given is None else votes * given[rows]
+        kept = whole > 0
+        labeled, classes, own = rows[kept], classes[kept], whole[kept]
+        weight = None if np.all(own == 1.0) else own
+    else:
+        y, missing = checked_classes(y, len(X), unlabeled)
+        weight, missing = check_weights(sample_weight, missing)
+        labeled = np.flatnonzero(~missing)
+        classes = of_one_type(y[labeled])
+        weight = None if weight is None else weight[labeled]
+    refuse_repeats(weight)
+    return Labels(labeled_rows(X, labeled), classes, {"weight": weight}, labeled)
+
+
+def checked_classes(y: Any, n: int, unlabeled: Any) -> tuple[Array, BoolArray]:
+    """Class labels (n,), and where there is none."""
+    if y is None:
+        raise ValueError(
+            "FLGPClassifier requires y to be passed, but the target y is None. "
+            f"Mark unlabelled rows by {unlabeled!r}."
+        )
+    y = plain_labels(local_labels(y, unlabeled), unlabeled)
+    y = column_or_1d(np.asarray(y), warn=True)
+    if y.dtype.kind == "f" and np.isinf(y).any():
+        raise ValueError("y contains infinity. Use class labels, or NaN for unlabelled rows.")
+    if len(y) != n:
+        raise ValueError(f"y has {len(y)} entries but X has {n} rows. y needs one label per row of X.")
+    missing = is_missing_label(y, unlabeled)
+    if missing.all():
+        raise ValueError(
+            f"y has no labelled row: all are {unlabeled!r}, None or NaN. Label at least one row, "
+            "or set `unlabeled` if that value is a class."
+        )
+    with warnings.catch_warnings():  # few labels of many classes are what this is for
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+        check_classification_targets(of_one_type(y[~missing]))
+    return y, missing
+
+
+def of_one_type(labels: Array) -> Array:
+    """Object labels (what is left once None and NA are gone) as a plain array of their own type."""
+    return np.array(labels.tolist()) if labels.dtype == object else labels
 
 
 def plain_labels(y: Any, unlabeled: Any = None) -> Any:

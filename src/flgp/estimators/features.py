@@ -74,7 +74,7 @@ class HeatKernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Heat
         with self._fitting():
             self._check_parameters()
             rows = self._validated(X, reset=True)
-            self._choose_roles(rows, 0)
+            self._choose_roles(rows, False)
             geometry = self._fit_geometry(rows)
             with stage("spectrum"):
                 count = self.n_eigenpairs

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from .._stored import stored
 from .._typing import Array, IntArray
+from ..rows.blocks import take_rows
 from ..rows.sources import local_labels
+from .validation import check_row_values, check_weights
 
 
 @stored("labels")
@@ -43,11 +45,20 @@ class Labels:
             else np.concatenate([self.offset, more.offset]),
         )
 
+    def beside(self, offset: Array | None) -> Labels:
+        """The same with the offset of their rows, of that of all rows (n, k)."""
+        return self if offset is None else replace(self, offset=offset[self.row])
+
     def take(self, rows: Any) -> Labels:
         """The same for a subset of the rows."""
         known = {name: None if values is None else values[rows] for name, values in self.known.items()}
         offset = None if self.offset is None else self.offset[rows]
         return Labels(self.points[rows], self.y[rows], known, self.row[rows], self.in_memory, offset)
+
+
+def labeled_rows(X: Array, rows: IntArray) -> Array:
+    """The labelled rows of X in double precision."""
+    return take_rows(X, rows).astype(np.float64, copy=False)
 
 
 def _joined(parts: Sequence[Array | None], sizes: Sequence[int]) -> Array | None:
@@ -93,3 +104,13 @@ def checked_targets(y: Any, n: int) -> tuple[Array, bool]:
     if np.isinf(targets).any():
         raise ValueError("y contains infinity. Use NaN for unlabelled rows.")
     return targets, one_column
+
+
+def labeled_targets(X: Any, targets: Array, sample_weight: Any, known: Mapping[str, Any]) -> Labels:
+    """The labelled rows among those of X, with targets (n, k) and what is known about each row."""
+    weight, ignored = check_weights(sample_weight, np.asarray(np.isnan(targets).all(axis=1)))
+    columns = {name: check_row_values(name, values, len(X)) for name, values in known.items()}
+    columns["weight"] = weight
+    labeled = np.flatnonzero(~ignored)
+    given = {name: values if values is None else values[labeled] for name, values in columns.items()}
+    return Labels(labeled_rows(X, labeled), targets[labeled], given, labeled)

@@ -50,6 +50,16 @@ def check_offset(offset: Any, X: Any, n_columns: int) -> Array | None:
     return values
 
 
+def training_offset(offset: Any, X: Any, n_columns: int, X_unlabeled: Any) -> Array | None:
+    """The same for the rows of a fit, which has no offsets for rows beside X."""
+    if offset is not None and X_unlabeled is not None:
+        raise ValueError(
+            "offset has no rows for X_unlabeled. Put all rows into X, with y marked as missing, or leave "
+            "one of the two out."
+        )
+    return check_offset(offset, X, n_columns)
+
+
 def same_use(given: Array | None, fitted: bool) -> Array | None:
     """Refuse an offset that the fit did not have, or the lack of one that it had."""
     if given is None and fitted:

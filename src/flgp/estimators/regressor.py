@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self, overload
+from typing import Any, Literal, Self, TypeAlias, TypedDict, Unpack, overload
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -16,28 +16,35 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import Array
 from ..likelihoods import Gaussian, Heteroscedastic, Likelihood, Observations, Ordinal, get_likelihood
 from ..process.evidence import KnownValues, Target
-from ..process.mixture import in_any_order
 from ..process.parts import PredictedParts
 from ..terms import Constant
 from ..terms.base import View
 from ._docs import documented
-from ._fitting import fit_model, scalar_or_array, transduce, update_model
-from ._latent import LatentModel, interval_levels, labeled_rows
-from .labels import Labels, checked_targets
+from ._fitting import fit_model, update_model
+from ._latent import LatentModel, interval_levels
+from ._model import FEWEST_NUMBERS
+from .labels import Labels, checked_targets, labeled_targets
+from .learned_attributes import scalar_or_array, single_or_list
+from .offsets import check_offset, same_use, training_offset
+from .problem import Problem
+from .regression_checks import check_likelihood_suits, check_linkable, check_outputs
 from .sizes import row_sizes
-from .validation import (
-    check_choice,
-    check_count,
-    check_positive,
-    check_row_values,
-    check_weights,
-    refuse_repeats,
-)
+from .transduction import transduce
+from .validation import check_choice, check_count, check_positive, check_row_values, refuse_repeats
 
 MEANS = ("constant", "zero")
 RESIDUALS = ("local", "auto")
-# Expectation propagation for a rate known to one part in thirty thousand loses itself in rounding.
-LARGEST_COUNT = 1e9
+
+No: TypeAlias = Literal[False]
+Yes: TypeAlias = Literal[True]
+
+
+class About(TypedDict, total=False):
+    """What is known about the rows to predict."""
+
+    exposure: Any
+    trials: Any
+    offset: Any
 
 
 def _has_levels(model: FLGPRegressor) -> bool:
@@ -72,22 +79,7 @@ class FLGPRegressor(RegressorMixin, LatentModel):
     mean : {{"constant", "zero"}}
         Prior mean of f. "constant": learned, so that regions without labels fall back to the data's mean.
     {terms}
-    residual : {{"auto", "local"}} or None
-        The local term u: a Gaussian process of the Euclidean distance, by nearest neighbours (Vecchia).
-        "local": always, "auto": if the evidence asks for it. None: no such term, and predictions in O(r).
-        "auto" means None for other likelihoods than the Gaussian and for rows that are too many to hold or on
-        a cluster. With other likelihoods than the Gaussian "local" uses Laplace's method. Kernel and starting
-        values are searched on at most 2,000 labels.
-    n_residual_neighbors : int or "auto"
-        k, labelled points that each one conditions on; predictions use twice as many. "auto": 60 up to 2,000
-        labels, otherwise 30.
-    residual_kernel : str
-        Smoothness of u: "squared_exponential", "matern12", "matern32", "matern52", "rational_quadratic" (all
-        scales at once), or "auto": one of the last four, by evidence.
-    residual_columns : sequence of columns, or mapping from columns to factors, optional
-        Where u measures distances: some columns of X (by position or name), or columns times factors, such as
-        the size of a voxel along each axis. None: the columns of the geometry, as they are (on a sphere,
-        distances through it).
+    {residual}
     shared : bool
         Several outputs share their hyperparameters, in units of the standard deviation of each output: one
         search over the sum of their evidences. Better for outputs with few labels each.
@@ -172,13 +164,14 @@ class FLGPRegressor(RegressorMixin, LatentModel):
             known = {"noise_scale": noise_scale, "exposure": exposure, "trials": trials}
             if offset is not None and self.coregionalization is not None:
                 raise ValueError("Linked outputs take no offset. Use coregionalization=None, or subtract it.")
-            offset = self._training_offset(offset, X, targets.shape[1], X_unlabeled)
-            labels = self._labels(X, targets, sample_weight, known, offset)
-            self._choose_roles(X, len(labels))
+            own = training_offset(offset, X, targets.shape[1], X_unlabeled)
+            self._with_offset_ = own is not None
+            labels = labeled_targets(X, targets, sample_weight, known).beside(own)
+            self._choose_roles(X, len(labels) >= FEWEST_NUMBERS)
             rows = self._with_unlabeled(X, X_unlabeled)
-            geometry = fit_model(self, rows, labels, self._targets(labels))
+            geometry = fit_model(self, rows, labels, self._problem(labels))
             self._keep_likelihood()
-            found = transduce(self, geometry, rows, self._predictive_mean, offset)
+            found = transduce(self, geometry, rows, self._predictive_mean, own)
             if found is not None:
                 self.transduction_ = found
         return self
@@ -232,8 +225,9 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         if not relearn and self.coregionalization is not None:
             raise ValueError("relearn=False does not keep how outputs are linked. Use relearn=True.")
         with self._updating(relearn):
-            labels = self._all_labels(self._labels(X, targets, sample_weight, known, own), replace)
-            update_model(self, labels, self._targets(labels, None if relearn else self._known_))
+            added = labeled_targets(X, targets, sample_weight, known).beside(own)
+            labels = self._all_labels(added, replace)
+            update_model(self, labels, self._problem(labels, None if relearn else self._known_))
             self._keep_likelihood()
         return self
 
@@ -249,34 +243,7 @@ class FLGPRegressor(RegressorMixin, LatentModel):
             raise ValueError(f"shared={self.shared!r} must be True or False.")
         if self.coregionalization is not None:
             check_count("coregionalization", self.coregionalization)
-            self._check_linkable()
-
-    def _check_linkable(self) -> None:
-        """Refuse what linked outputs cannot be combined with."""
-        if self.residual == "local":
-            raise ValueError(
-                "residual='local' has no covariance between outputs. Use residual=None, or shared=True "
-                "instead of coregionalization."
-            )
-        if self.hyperparameters != "optimize":
-            raise ValueError(
-                f"hyperparameters={self.hyperparameters!r}, but coregionalization is learned by "
-                "optimisation. Use hyperparameters='optimize', or shared=True instead of coregionalization."
-            )
-
-    def _check_outputs(self, likelihood: Likelihood, n_outputs: int, rank: int) -> None:
-        if not isinstance(likelihood, Gaussian):
-            raise ValueError(
-                f"coregionalization needs the Gaussian likelihood, not {likelihood.name}. Use shared=True."
-            )
-        if n_outputs < max(rank, 2):
-            raise ValueError(
-                f"coregionalization={rank} links two or more outputs, at least as many as its rank, but y "
-                f"has {n_outputs}. Set coregionalization=None, or a lower rank."
-            )
-
-    def _sharing(self) -> tuple[bool, int]:
-        return bool(self.shared), int(self.coregionalization or 0)
+            check_linkable(self)
 
     def _likelihood(self) -> Likelihood:
         likelihood = get_likelihood(self.likelihood)
@@ -288,51 +255,16 @@ class FLGPRegressor(RegressorMixin, LatentModel):
             )
         return likelihood.with_parameters(noise_variance=float(self.noise_variance))
 
-    def _labels(
-        self, X: Any, targets: Array, sample_weight: Any, known: dict[str, Any], offset: Array | None
-    ) -> Labels:
-        """The labelled rows among those of X, with what is known about them."""
-        weight, ignored = check_weights(sample_weight, np.asarray(np.isnan(targets).all(axis=1)))
-        columns = {name: check_row_values(name, values, len(X)) for name, values in known.items()}
-        labeled = np.flatnonzero(~ignored)
-        given = {name: values if values is None else values[labeled] for name, values in columns.items()}
-        given["weight"] = None if weight is None else weight[labeled]
-        own = None if offset is None else offset[labeled]
-        return Labels(labeled_rows(X, labeled), targets[labeled], given, labeled, offset=own)
-
-    def _targets(self, labels: Labels, known: Sequence[KnownValues] | None = None) -> list[Target]:
+    def _problem(self, labels: Labels, known: Sequence[KnownValues] | None = None) -> Problem:
         """A latent function for each column of y; `known` are values to keep."""
-        likelihood = self._likelihood()
-        self._check_local_suits(likelihood)
-        self._check_noise_suits(likelihood)
-        self._check_propagation_suits(likelihood, labels.y)
-        if self.coregionalization is not None:
-            self._check_outputs(likelihood, labels.y.shape[1], self.coregionalization)
-        outputs = range(labels.y.shape[1])
-        return [self._target(labels, i, likelihood, None if known is None else known[i]) for i in outputs]
-
-    def _check_propagation_suits(self, likelihood: Likelihood, y: Array) -> None:
-        """Refuse counts for which expectation propagation takes minutes and does not settle."""
-        counts = self.inference == "ep" and likelihood.name.endswith("poisson")
-        if counts and np.any(y > LARGEST_COUNT):
-            raise ValueError(
-                f"inference='ep' with the {likelihood.name} likelihood does not settle for counts above "
-                f"{LARGEST_COUNT:.0e}, and y has {np.nanmax(y):.1e}. Use inference='laplace'."
-            )
-
-    def _check_noise_suits(self, likelihood: Likelihood) -> None:
-        """Refuse what the variational inference of a noise function does not do."""
-        if not isinstance(likelihood, Heteroscedastic):
-            return
-        if self.inference != "auto":
-            raise ValueError(
-                f"inference={self.inference!r}, but the heteroscedastic likelihood has a variational "
-                "inference of its own. Use inference='auto'."
-            )
-        if self.residual == "local":
-            raise ValueError(
-                "residual='local' is not combined with the heteroscedastic likelihood. Use residual=None."
-            )
+        likelihood, outputs = self._likelihood(), range(labels.y.shape[1])
+        check_likelihood_suits(self, likelihood, labels.y)
+        rank = int(self.coregionalization or 0)
+        if rank:
+            check_outputs(likelihood, len(outputs), rank)
+        kept = [None] * len(outputs) if known is None else known
+        targets = [self._target(labels, i, likelihood, kept[i]) for i in outputs]
+        return Problem(targets, FEWEST_NUMBERS, bool(self.shared), rank)
 
     def _target(
         self, labels: Labels, output: int, likelihood: Likelihood, known: KnownValues | None
@@ -356,12 +288,16 @@ class FLGPRegressor(RegressorMixin, LatentModel):
 
     def _keep_likelihood(self) -> None:
         fitted = [known.likelihood for known in self._known_]
-        self.likelihood_ = fitted[0] if len(fitted) == 1 else fitted
+        self.likelihood_ = single_or_list(fitted)
         self.__dict__.pop("coregionalization_", None)
         if self._process_.correlation is not None:
             self.coregionalization_ = self._process_.correlation
         if all(hasattr(part, "noise_variance") for part in fitted):
             self.noise_variance_ = scalar_or_array([part.noise_variance for part in fitted])
+
+    def _offset_of(self, offset: Any, X: Any) -> Array | None:
+        """The offset (n, k) of rows to predict; it must be given if the fit had one."""
+        return same_use(check_offset(offset, X, len(self._process_.functions)), self._with_offset_)
 
     # -- predictions -------------------------------------------------------------------------------------
 
@@ -369,48 +305,25 @@ class FLGPRegressor(RegressorMixin, LatentModel):
     def predict(
         self,
         X: Any,
-        return_std: Literal[False] = False,
-        return_cov: Literal[False] = False,
-        return_parts: Literal[False] = False,
-        *,
-        exposure: Any = None,
-        trials: Any = None,
+        return_std: No = ...,
+        return_cov: No = ...,
+        return_parts: No = ...,
+        **about: Unpack[About],
     ) -> Array: ...
 
     @overload
     def predict(
-        self,
-        X: Any,
-        return_std: Literal[True],
-        return_cov: Literal[False] = False,
-        return_parts: Literal[False] = False,
-        *,
-        exposure: Any = None,
-        trials: Any = None,
+        self, X: Any, return_std: Yes, return_cov: No = ..., return_parts: No = ..., **about: Unpack[About]
     ) -> tuple[Array, Array]: ...
 
     @overload
     def predict(
-        self,
-        X: Any,
-        return_std: Literal[False] = False,
-        *,
-        return_cov: Literal[True],
-        return_parts: Literal[False] = False,
-        exposure: Any = None,
-        trials: Any = None,
+        self, X: Any, return_std: No = ..., *, return_cov: Yes, return_parts: No = ..., **about: Unpack[About]
     ) -> tuple[Array, Array]: ...
 
     @overload
     def predict(
-        self,
-        X: Any,
-        return_std: Literal[False] = False,
-        return_cov: Literal[False] = False,
-        *,
-        return_parts: Literal[True],
-        exposure: Any = None,
-        trials: Any = None,
+        self, X: Any, return_std: No = ..., return_cov: No = ..., *, return_parts: Yes, **about: Unpack[About]
     ) -> tuple[Array, PredictedParts]: ...
 
     @overload
@@ -418,11 +331,9 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         self,
         X: Any,
         return_std: bool,
-        return_cov: bool = False,
-        return_parts: bool = False,
-        *,
-        exposure: Any = None,
-        trials: Any = None,
+        return_cov: bool = ...,
+        return_parts: bool = ...,
+        **about: Unpack[About],
     ) -> Any: ...
 
     def predict(
@@ -594,21 +505,11 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         """
         check_is_fitted(self)
         X = self._validated(X, reset=False)
-        process, size = self._process_, self._sizes(X, exposure, trials)
+        size, own = self._sizes(X, exposure, trials), self._offset_of(offset, X)
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
-        draws = []
         with self._working():
-            views = process.at(replace(self._inputs(X), offset=self._offset_of(offset, X)))
-            for parts in process.component_draws(views, n_samples, rng, prior):
-                # Each component has its own noise, or whatever parameters the likelihood has.
-                own = [
-                    part.draws_of_y(
-                        f, views[part.layer], rng, size, process.layers[part.layer] if prior else None
-                    )
-                    for part, f in parts
-                ]
-                draws.append(in_any_order(own, rng))
-        return self._columns(draws)
+            views = self._process_.at(replace(self._inputs(X), offset=own))
+            return self._columns(self._process_.draws_of_y(views, n_samples, rng, size, prior))
 
     def score(
         self,
@@ -627,21 +528,24 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         known = ~np.isnan(targets).any(axis=1)
         if not known.any():
             raise ValueError("y has no labelled row to score.")
-        weight = check_row_values("sample_weight", sample_weight, len(X))
-        given = {"exposure": exposure, "trials": trials}
+        rows = np.flatnonzero(known)
+        given = {"exposure": exposure, "trials": trials, "sample_weight": sample_weight}
         values = {name: check_row_values(name, column, len(X)) for name, column in given.items()}
-        own = {name: None if column is None else column[known] for name, column in values.items()}
-        shift = self._offset_of(offset, X)
-        shift = None if shift is None else shift[known]
-        prediction = self._answer(X[known], self._predictive_mean, self._sizes(X[known], **own), shift)
-        weight = None if weight is None else weight[known]
-        # R² has no unit; a power of two changes no digit, and squares do not overflow.
-        largest = max(float(np.abs(targets[known]).max()), float(np.abs(prediction).max()))
-        unit = 2.0 ** np.floor(np.log2(largest)) if largest > 0 else 1.0
-        return float(r2_score(targets[known] / unit, prediction / unit, sample_weight=weight))
+        own = {name: None if column is None else column[rows] for name, column in values.items()}
+        weight, shift = own.pop("sample_weight"), self._offset_of(offset, X)
+        shift = None if shift is None else shift[rows]
+        prediction = self._answer(X[rows], self._predictive_mean, self._sizes(X[rows], **own), shift)
+        return scaled_r2(targets[rows], prediction, weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = True
         return tags
+
+
+def scaled_r2(targets: Array, prediction: Array, weight: Array | None) -> float:
+    """R², which has no unit: divided by a power of two, which changes no digit, squares do not overflow."""
+    largest = max(float(np.abs(targets).max()), float(np.abs(prediction).max()))
+    unit = 2.0 ** np.floor(np.log2(largest)) if largest > 0 else 1.0
+    return float(r2_score(targets / unit, prediction / unit, sample_weight=weight))

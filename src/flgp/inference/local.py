@@ -11,6 +11,7 @@ from ..likelihoods import AnyLikelihood, Categorical, Gaussian, Observations
 from ..terms.local.dissection import dissect, stored_entries
 from ..terms.local.euclidean import LocalModel
 from ..terms.local.neighborhoods import coarse_to_fine, previous_neighborhoods
+from .dense import DenseInference
 from .joint import JointData, evaluate
 from .joint_laplace import LatentData, evaluate_latent
 from .posterior import Evaluation
@@ -109,7 +110,7 @@ class JointLaplace:
         return evaluate_latent(self.data, d, likelihood, local, state)
 
 
-LocalInference = JointInference | JointLaplace
+LocalInference = DenseInference | JointInference | JointLaplace
 
 
 def local_inference(
@@ -120,9 +121,12 @@ def local_inference(
     points: Array,
     n_neighbors: int,
 ) -> LocalInference:
-    """The one that suits a likelihood."""
-    kind = JointInference if isinstance(likelihood, Gaussian) else JointLaplace
-    return kind.of(features, obs, offset, points, n_neighbors)
+    """The one that suits a likelihood, dense where all labels are neighbours."""
+    if not isinstance(likelihood, Gaussian):
+        return JointLaplace.of(features, obs, offset, points, n_neighbors)
+    if n_neighbors >= len(points) - 1:
+        return DenseInference.of(features, obs, offset, points)
+    return JointInference.of(features, obs, offset, points, n_neighbors)
 
 
 def _latent_data(

@@ -54,7 +54,7 @@ def plain_array(values: np.ndarray) -> np.ndarray:
     return little if little.flags.f_contiguous else np.ascontiguousarray(little)
 
 
-def write(path: str | os.PathLike, header: dict[str, Any], arrays: Sequence[np.ndarray]) -> None:
+def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: Sequence[np.ndarray]) -> None:
     """Write header and arrays atomically: `path` holds either the complete new file or the old one."""
     arrays = [plain_array(values) for values in arrays]
     table = [
@@ -196,7 +196,7 @@ class ModelFile:
 
 
 @contextmanager
-def opened(path: str | os.PathLike, max_bytes: int) -> Iterator[ModelFile]:
+def opened(path: str | os.PathLike[str], max_bytes: int) -> Iterator[ModelFile]:
     """A model file, its format, lengths and header checked. Pipes and devices are refused."""
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise ModelFileError(f"{path} is not a regular file. Pass the path of a model file.")

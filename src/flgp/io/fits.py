@@ -240,13 +240,6 @@ def _draws(check: Check, record: Record, where: str) -> None:
         raise wrong(where, "has another number of terms than of gaps")
 
 
-def _joint_draws(check: Check, record: Record, where: str) -> None:
-    _draws(check, record, where)
-    # Half of the noise in gaps is the other half's negative.
-    if record.dims["CS"] % (2 * record["n_functions"]) != 0:
-        raise wrong(where, "has a number of draws that does not fit its functions")
-
-
 def chains(check: Check, record: Record, where: str) -> None:
     """Draws, latent values and diagnostics are of the same chains."""
     draws, latent = record["draws"].shape, record["latent"].shape

@@ -53,7 +53,7 @@ _SECTIONS = {
 }
 
 
-def save(model: Any, path: str | os.PathLike, *, compact: bool = False) -> None:
+def save(model: Any, path: str | os.PathLike[str], *, compact: bool = False) -> None:
     """Write a fitted model to one file: JSON and plain arrays, no pickle.
 
     The file is written under a temporary name and then renamed, so a crash never leaves half a file. It holds
@@ -178,7 +178,7 @@ def _unless_large(encoder: Encoder, value: Any) -> Any:
     return None
 
 
-def load(path: str | os.PathLike, *, max_bytes: int = DEFAULT_MAX_BYTES) -> Any:
+def load(path: str | os.PathLike[str], *, max_bytes: int = DEFAULT_MAX_BYTES) -> Any:
     """Read a model written by `save`. Nothing in the file is executed.
 
     Parameters
@@ -228,7 +228,7 @@ def load(path: str | os.PathLike, *, max_bytes: int = DEFAULT_MAX_BYTES) -> Any:
         raise _unreadable(path, header, error) from error
 
 
-def describe(path: str | os.PathLike, *, max_bytes: int = DEFAULT_MAX_BYTES) -> dict[str, Any]:
+def describe(path: str | os.PathLike[str], *, max_bytes: int = DEFAULT_MAX_BYTES) -> dict[str, Any]:
     """Describe a model file without loading it: class, versions, sizes. Its checksum is verified.
 
     Parameters
@@ -307,7 +307,7 @@ def _check_answers(estimator: Any) -> None:
             raise ValueError("the likelihood is not that of the parameters")
     labels = getattr(estimator, "_labels_", None)
     if labels is not None:
-        estimator._targets(labels, estimator._known_)
+        estimator._problem(labels, estimator._known_)
         estimator._inputs(labels.points)  # refuses points that are not on the geometry
     for answer in _predictions(estimator, _probes(estimator)):
         if not np.isfinite(answer).all():

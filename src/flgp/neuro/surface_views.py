@@ -15,7 +15,9 @@ from .surface import Mesh, SurfaceReconstructor
 from .views import _figure
 
 
-def _draw(axes: Any, mesh: Mesh, values: Array, title: str, side: str, cmap: str, limits: tuple) -> None:
+def _draw(
+    axes: Any, mesh: Mesh, values: Array, title: str, side: str, cmap: str, limits: tuple[float, float]
+) -> None:
     """One view from the side, coloured by vertex values; NaN is grey; +x is the subject's right."""
     from matplotlib import colormaps
     from matplotlib.colors import Normalize
@@ -48,7 +50,7 @@ def _face_normals(mesh: Mesh) -> Array:
     return normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
 
 
-def _add_bar(figure: Figure, axes: Any, cmap: str, limits: tuple) -> None:
+def _add_bar(figure: Figure, axes: Any, cmap: str, limits: tuple[float, float]) -> None:
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 

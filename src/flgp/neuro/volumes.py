@@ -46,7 +46,7 @@ class Volume:
             Whether the display range of the header (cal_min, cal_max) still applies.
         """
         values = np.asarray(data, dtype=np.float32).reshape(self.shape)
-        kind = nib.Nifti2Image if isinstance(self.header, nib.Nifti2Header) else nib.Nifti1Image
+        kind: Any = nib.Nifti2Image if isinstance(self.header, nib.Nifti2Header) else nib.Nifti1Image
         image = kind(values, self.affine, self.header)
         image.set_data_dtype(np.float32)
         image.header.set_slope_inter(1.0, 0.0)

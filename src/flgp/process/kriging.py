@@ -18,10 +18,10 @@ from ..inference.posterior import WeightPosterior
 from ..terms.local.euclidean import JITTER, LocalModel
 from ..terms.local.multifrontal import SparseCholesky
 from ..terms.local.neighborhoods import check_neighbor_count, distances_within
-from ..terms.local.vecchia import conditionals
+from ..terms.local.vecchia import batches, conditionals
 
-# Up to this many times k labels, all of them are conditioned on.
-_FEW_LABELS = 4
+# Up to this many times k labels, all of them are conditioned on; and entries of a batch of such systems.
+_FEW_LABELS, _BATCH_ENTRIES = 4, 2_000_000
 
 
 @stored("posterior of a local term")
@@ -80,6 +80,18 @@ class JointPosterior:
             posterior.cholesky,
         )
 
+    @property
+    def sees_all(self) -> bool:
+        """Whether every prediction is conditioned on all labels."""
+        return len(self.points) <= _FEW_LABELS * self.n_neighbors
+
+    def batches(self, n: int) -> list[slice]:
+        """Rows of n points to predict together."""
+        if not self.sees_all:
+            return batches(n, self.n_neighbors)
+        size = max(1, _BATCH_ENTRIES // len(self.points))
+        return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
     def remainder(self, B: sparse.csr_array) -> Array:
         """X (·, n) with XᵀX the covariance, given β, of the kriged values B u (n,), B (n, m).
 
@@ -96,6 +108,11 @@ class JointPosterior:
         noise = self.local.noise_variance * self.noise_scale + JITTER * self.local.variance
         system[np.diag_indices(len(system))] += noise
         return safe_cholesky(system)
+
+    @cached_property
+    def dual(self) -> Array:
+        """(K + σ² diag(v))⁻¹ρ (m,), where all labels are conditioned on."""
+        return linalg.cho_solve((self.label_cholesky, True), self.residual, check_finite=False)
 
 
 @dataclass(frozen=True)
@@ -125,7 +142,7 @@ class KrigingWeights:
 
 def kriging_weights(posterior: JointPosterior, points: Array, search: NeighborSearch) -> KrigingWeights:
     """Weights b = k_u(x, N)(K_NN + σ² diag(v_N))⁻¹ for each of n points, N its nearest labelled points."""
-    if len(posterior.points) <= _FEW_LABELS * posterior.n_neighbors:
+    if posterior.sees_all:
         return _weights_of_all_labels(posterior, points)
     neighbors, squared = search(points, posterior.n_neighbors)
     local = posterior.local
@@ -144,6 +161,13 @@ def _weights_of_all_labels(posterior: JointPosterior, points: Array) -> KrigingW
     explained = np.einsum("ij,ij->i", weights, cross)
     everyone = np.broadcast_to(np.arange(m), weights.shape)
     return KrigingWeights(everyone, weights, np.maximum(local.variance - explained, 0.0))
+
+
+def kriged_means(posterior: JointPosterior, points: Array, search: NeighborSearch) -> Array:
+    """E u (n,) at n points: b · ρ_N."""
+    if posterior.sees_all:
+        return posterior.local.covariance(cdist(points, posterior.points)) @ posterior.dual
+    return kriging_weights(posterior, points, search).matrix(len(posterior.points)) @ posterior.residual
 
 
 def kriged_moments(

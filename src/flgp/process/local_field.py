@@ -13,9 +13,8 @@ from .._typing import Array
 from ..geometry.point_cloud import NeighborSearch
 from ..terms.base import View
 from ..terms.local.euclidean import LocalModel
-from ..terms.local.vecchia import batches
 from .field import WeightField
-from .kriging import JointPosterior, KrigedMoments, kriged_moments, kriging_weights
+from .kriging import JointPosterior, KrigedMoments, kriged_means, kriged_moments, kriging_weights
 from .kriging_errors import error_covariance
 
 # Joint draws and covariances need matrices of this many rows squared: 1.6 GB.
@@ -40,7 +39,7 @@ class LocalField:
         points, search = local_points(view), NeighborSearch(self.posterior.points)
         mean, spread = self.features.means(view), self.features.spread(view)
         result = []
-        for part in batches(len(points), self.posterior.n_neighbors) or [slice(0)]:
+        for part in self.posterior.batches(len(points)) or [slice(0)]:
             kriging = kriging_weights(self.posterior, points[part], search)
             result.append(kriged_moments(self.posterior, kriging, mean[part], spread[part]))
         names = [entry.name for entry in fields(KrigedMoments)]
@@ -51,9 +50,8 @@ class LocalField:
         """E f (b,)."""
         points, search = local_points(view), NeighborSearch(self.posterior.points)
         mean = self.features.means(view)
-        for part in batches(len(points), self.posterior.n_neighbors):
-            kriging = kriging_weights(self.posterior, points[part], search)
-            mean[part] += kriging.matrix(len(self.posterior.points)) @ self.posterior.residual
+        for part in self.posterior.batches(len(points)):
+            mean[part] += kriged_means(self.posterior, points[part], search)
         return mean
 
     def variances(self, view: View) -> Array:

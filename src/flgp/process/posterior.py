@@ -9,6 +9,7 @@ import numpy as np
 
 from ..inference.chains import Chains
 from ..inference.coupled import CoupledEP
+from ..inference.dense import DenseInference
 from ..inference.expectation_propagation import ExpectationPropagation
 from ..inference.heteroscedastic import HeteroscedasticInference, NoisyPosterior
 from ..inference.local import JointLaplace, LocalInference
@@ -143,7 +144,7 @@ def _kriging(evidence: Evidence, at: Optimum) -> JointPosterior:
     assert evidence.local is not None
     if isinstance(inference, JointLaplace):
         return JointPosterior.of_latent(inference.sites, posterior, evidence.local.model(at.values), count)
-    data = inference.data
+    data = inference if isinstance(inference, DenseInference) else inference.data
     assert isinstance(at.likelihood, Gaussian)
     local = evidence.local.model(at.values, at.likelihood.noise_variance or 0.0)
     return JointPosterior.of(

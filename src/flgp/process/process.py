@@ -76,6 +76,28 @@ class Process:
             return [np.concatenate([f for _, f in parts], axis=1)[:, order] for parts in each]
         return [in_any_order([f for _, f in parts], rng) for parts in each]
 
+    def draws_of_y(
+        self,
+        views: Sequence[View],
+        n_draws: int,
+        rng: np.random.Generator,
+        size: Array | None = None,
+        prior: bool = False,
+    ) -> list[Array]:
+        """Joint draws of y for every latent function, (b, n_draws) each; size (b,): exposures or trials.
+
+        Each component has its own noise, or whatever parameters the likelihood has.
+        """
+        draws = []
+        for parts in self.component_draws(views, n_draws, rng, prior):
+            layers = [self.layers[part.layer] if prior else None for part, _ in parts]
+            own = [
+                part.draws_of_y(f, views[part.layer], rng, size, layer)
+                for (part, f), layer in zip(parts, layers, strict=True)
+            ]
+            draws.append(in_any_order(own, rng))
+        return draws
+
     def component_draws(
         self, views: Sequence[View], n_draws: int, rng: np.random.Generator, prior: bool = False
     ) -> Iterator[list[tuple[Component, Array]]]:

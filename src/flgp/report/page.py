@@ -34,7 +34,7 @@ _SHARES = (-0.03, 1.03)  # room for dots at 0 and 1
 def write_report(
     model: Any,
     X: Any,
-    path: str | os.PathLike,
+    path: str | os.PathLike[str],
     y: Any = None,
     *,
     feature_names: Sequence[str] | None = None,

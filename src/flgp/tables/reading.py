@@ -25,7 +25,7 @@ from .text import TextFormat, find_format
 
 
 def read_table(
-    path: str | os.PathLike, options: ReadOptions | None = None, notes: list[str] | None = None
+    path: str | os.PathLike[str], options: ReadOptions | None = None, notes: list[str] | None = None
 ) -> Any:
     """A pandas DataFrame from a file, with columns of numbers, dates and text.
 
@@ -46,7 +46,7 @@ def read_table(
 
 
 def read_blocks(
-    path: str | os.PathLike,
+    path: str | os.PathLike[str],
     rows: int | None,
     options: ReadOptions | None = None,
     notes: list[str] | None = None,
@@ -94,7 +94,7 @@ class _Source:
     packed: str = ""
 
     @classmethod
-    def of(cls, path: str | os.PathLike) -> _Source:
+    def of(cls, path: str | os.PathLike[str]) -> _Source:
         if str(path) == STDIN:
             content = sys.stdin.buffer.read()
             return cls("standard input", _suffix_of(content), None, content)

@@ -20,7 +20,7 @@ from .formats import PACKED, STDIN, WRITERS, pandas_or_advice
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 
-def write_table(frame: Any, path: str | os.PathLike, escape_formulas: bool = False) -> None:
+def write_table(frame: Any, path: str | os.PathLike[str], escape_formulas: bool = False) -> None:
     """Write a DataFrame; the file extension sets the format.
 
     `escape_formulas` puts an apostrophe before text in CSV and TSV that a spreadsheet would run as a formula.
@@ -68,7 +68,7 @@ class TableWriter:
         Put an apostrophe before text in CSV and TSV that a spreadsheet would run as a formula.
     """
 
-    def __init__(self, path: str | os.PathLike | None, escape_formulas: bool = False) -> None:
+    def __init__(self, path: str | os.PathLike[str] | None, escape_formulas: bool = False) -> None:
         self.path = None if path is None else Path(path)
         self.rows = 0
         self._suffix = ".csv" if self.path is None else _written_suffix(self.path)
@@ -133,7 +133,7 @@ def _text_of(file: IO[bytes], path: Path) -> Iterator[IO[str]]:
             text.detach()
 
 
-def check_output(path: str | os.PathLike, *inputs: str | os.PathLike) -> None:
+def check_output(path: str | os.PathLike[str], *inputs: str | os.PathLike[str]) -> None:
     """Refuse a bad output name, or one of the inputs' names, before the work rather than after it."""
     _written_suffix(Path(path))
     check_target(path, [given for given in inputs if str(given) != STDIN])

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flgp.experiments.summary import BLOCKS, read_summary, renewed, summarize_results
+from flgp.experiments.summary import BLOCKS, renewed, summarize_results
 from flgp.experiments.summary.__main__ import DOCUMENTS, main
 
 ROOT = Path(__file__).parents[3]
@@ -29,7 +29,7 @@ def test_the_summary_is_that_of_the_rows():
 def test_documents_say_what_the_summary_says(name):
     text = (ROOT / name).read_text(encoding="utf-8")
     assert "<!-- generated: " in text
-    assert renewed(text, read_summary(RESULTS / "summary.json")) == text, "run `make summary`"
+    assert renewed(text, summarize_results(RESULTS)) == text, "run `make summary`"
 
 
 @here
@@ -49,6 +49,7 @@ def test_statistics_are_numpys():
     assert cell.count == len(values) > 3
     assert cell.mean == pytest.approx(np.mean(values), rel=1e-5)
     assert cell.sd == pytest.approx(np.std(values, ddof=1), rel=1e-5)
+    assert cell.largest == pytest.approx(max(values), rel=1e-5)
 
 
 def write_rows(folder, value):

@@ -13,6 +13,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -274,7 +275,7 @@ def gpytorch_svgp(p: SimpleNamespace, steps: int = 200, inducing: int = 200) -> 
     return run
 
 
-METHODS = {
+METHODS: dict[str, Callable[[Any], Callable[[], Any]]] = {
     "flgp": flgp_defaults,
     "flgp-x": lambda p: baseline(p, "flgp-x"),
     "glgp": lambda p: baseline(p, "glgp"),

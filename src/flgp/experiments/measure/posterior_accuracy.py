@@ -20,7 +20,7 @@ from sklearn.datasets import load_digits
 from ... import FLGPClassifier
 from ..._typing import Array, IntArray
 from ...datasets import circles
-from ...estimators.classifier import exactly_one
+from ...estimators.class_probabilities import exactly_one
 from ...inference.chains import run_chains
 from ...inference.gibbs import gibbs_sampler
 from ...inference.posterior import Design

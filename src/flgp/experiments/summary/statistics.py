@@ -25,6 +25,7 @@ class Cell:
     mean: float
     sd: float
     count: int
+    largest: float
 
 
 @dataclass(frozen=True)
@@ -55,11 +56,6 @@ def summarize_results(folder: Path) -> Summary:
             about = {key: run[key] for key in ("flgp", "seed", "python", "libraries")}
             content[name] = {**about, "cases": _cases(name, _rows(path))}
     return Summary(content)
-
-
-def read_summary(path: Path) -> Summary:
-    """A summary.json."""
-    return Summary(json.loads(path.read_text(encoding="utf-8")))
 
 
 def _rows(path: Path) -> list[Row]:
@@ -94,7 +90,8 @@ def _cell(texts: list[str]) -> dict[str, Any] | None:
     if len(values) == 0:
         return None
     sd = float(values.std(ddof=1)) if len(values) > 1 else 0.0
-    return {"mean": float(f"{values.mean():.6g}"), "sd": float(f"{sd:.6g}"), "count": len(values)}
+    found = {"mean": values.mean(), "sd": sd, "largest": values.max()}
+    return {**{key: float(f"{value:.6g}") for key, value in found.items()}, "count": len(values)}
 
 
 def _number(text: str) -> float | None:

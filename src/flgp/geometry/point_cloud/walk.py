@@ -276,7 +276,9 @@ def _columns(ufunc: np.ufunc, values: Array) -> Array:
     return result
 
 
-def fit_transition(graph: NeighborGraph, epsilon: float | None, blocks: Blocks | None = None) -> Transition:
+def fit_transition(
+    graph: NeighborGraph, epsilon: float | None, blocks: Blocks[NeighborBlock] | None = None
+) -> Transition:
     """Stage 4: column sums over all rows (or over some `blocks` of them), in the log domain."""
     s = len(graph.anchors)
     known = graph.lae_mass if blocks is None else None  # saves a pass over rows that are not in memory
@@ -316,7 +318,9 @@ def _column_sums(index: IntArray, values: Array, s: int) -> Array:
     return np.asarray(np.bincount(index.ravel(), weights=values.ravel(), minlength=s), dtype=float)
 
 
-def anchor_gram(graph: NeighborGraph, step: Transition, blocks: Blocks | None = None) -> sparse.csr_array:
+def anchor_gram(
+    graph: NeighborGraph, step: Transition, blocks: Blocks[NeighborBlock] | None = None
+) -> sparse.csr_array:
     """ZᵀZ, shape (s, s), sparse: a sum over rows, so it can be streamed and distributed.
 
     With several sets it is block-diagonal: no walk leaves its set.

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..._linalg import distinct_rows
 from ..._stored import stored
 from ..._typing import Array
 from ...geometry.point_cloud.neighbors import NeighborSearch
@@ -66,10 +67,10 @@ class Local:
 
 
 def distances_among(points: Array) -> tuple[float, float]:
-    """Typical distance between neighbours, and the extent of the whole set."""
+    """Typical distance between neighbours in different places, and the extent of the whole set."""
     extent = float(np.linalg.norm(np.ptp(points, axis=0)))
     if extent == 0.0:
         return 1.0, 1.0  # all in one place: any length scale will do
-    _, squared = NeighborSearch(points)(points, 2)
-    nearest = np.sqrt(squared[:, -1])
+    places = distinct_rows(points)
+    nearest = np.sqrt(NeighborSearch(places)(places, 2)[1][:, -1])
     return float(np.median(nearest[nearest > 0])) if (nearest > 0).any() else extent, extent

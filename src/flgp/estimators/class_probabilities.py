@@ -1,0 +1,69 @@
+"""Class probabilities, classes and draws of classes from a fitted process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from scipy.special import softmax
+
+from .._typing import Array, BoolArray
+from ..process.draws_field import DrawsField
+from ..process.process import Process
+from ..terms.base import View
+
+
+def class_probabilities(process: Process, n_classes: int, views: Sequence[View]) -> Array:
+    """(b, C), integrated over the posterior."""
+    if n_classes == 1:
+        return np.ones((len(views[0]), 1))
+    if process.coupled is not None:
+        return process.class_probabilities(views)
+    columns = [function.predictive_mean(own) for function, own in process.each(views)]
+    return _both(columns[0]) if n_classes == 2 else exactly_one(np.stack(columns, axis=1))
+
+
+def conditional_probabilities(process: Process, f: Array) -> Array:
+    """(b, C, draws), given draws of the latent functions: (b, draws), or (b, C, draws)."""
+    if process.coupled is not None:
+        return np.stack([process.coupled.conditional(f[:, :, k]) for k in range(f.shape[2])], axis=2)
+    p = process.functions[0].likelihood.conditional_mean(f)
+    return _both(p) if f.ndim == 2 else exactly_one(p)
+
+
+def _both(p: Array) -> Array:
+    """Probabilities of two classes from those of the second, along a new axis 1."""
+    return np.stack([1.0 - p, p], axis=1)
+
+
+def exactly_one(p: Array) -> Array:
+    """Class probabilities from independent "is it class c?" probabilities p (b, C).
+
+    Exactly one of the C answers is yes: P(c) ∝ p_c Π_{k≠c} (1 - p_k) ∝ p_c / (1 - p_c). Conditioning on that
+    is what the independent model implies, and is better calibrated than dividing p by its sum.
+    """
+    tiny = np.finfo(float).tiny
+    log_odds = np.log(np.maximum(p, tiny)) - np.log(np.maximum(1.0 - p, np.finfo(float).epsneg))
+    return softmax(log_odds, axis=1)
+
+
+def is_gaussian(process: Process) -> bool:
+    """Whether the first latent function is known by its moments, not by draws."""
+    return not any(isinstance(part.field, DrawsField) for part in process.functions[0].components)
+
+
+def is_second(
+    process: Process, views: Sequence[View], probabilities: Callable[[Sequence[View]], Array]
+) -> BoolArray:
+    """Whether the second of two classes is the more probable one, (b,).
+
+    The link is symmetric: p > 1/2 where the latent mean is positive, and no variance is needed unless the
+    parts of a mixture disagree.
+    """
+    parts = process.functions[0].components
+    signs = np.stack([part.field.means(views[part.layer].of_function(0)) > 0 for part in parts])
+    positive, unsure = signs[0], np.flatnonzero((signs != signs[0]).any(axis=0))
+    if len(unsure):
+        p = probabilities([view.take(unsure) for view in views])
+        positive[unsure] = p.argmax(axis=1) == 1
+    return positive

@@ -1,0 +1,98 @@
+"""What a fit leaves in the estimator: its learned attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._threads import blas_for
+from .._typing import Array, RowLike
+from ..process.evidence import KnownValues
+from ..process.learning import LearnedModel
+from ..rows.sample import random_rows
+from ..rows.sources import is_distributed, is_streamed
+from ..terms import AMPLITUDE, TIME, Manifold
+from ..terms.local.term import LENGTH_SCALE, VARIANCE
+from .composition import Composition
+from .labels import Labels
+
+if TYPE_CHECKING:
+    from ._latent import LatentModel
+
+# Rows over which the terms' shares are measured.
+_SHARE_ROWS = 2_000
+# Coordinates of labelled points that a model keeps for `update`, about 400 MB.
+_KEPT_NUMBERS = 50_000_000
+# Attributes that a new posterior does not always set, or that it leaves out of date.
+_DATED = ("transduction_", "transduction_proba_", "chains_", "hyperparameter_posterior_", "_evidence_")
+
+
+def forget_dated(model: LatentModel) -> None:
+    """Drop what other labels make wrong."""
+    for name in _DATED:
+        model.__dict__.pop(name, None)
+
+
+def keep_composition(model: LatentModel, composition: Composition) -> None:
+    """Which terms there are."""
+    model._linear_ = composition.linear
+    model._local_kind_, model._local_scale_ = composition.local_kind, composition.local_scale
+    model.__dict__.pop("feature_relevance_", None)
+    if composition.relevance is not None:
+        model.feature_relevance_ = composition.relevance
+
+
+def keep_learned(model: LatentModel, learned: LearnedModel, labels: Labels) -> None:
+    """Hyperparameters and what the search says about them, one entry for each latent function."""
+    manifold = next((part for part in learned.terms.parts if isinstance(part, Manifold)), None)
+    if manifold is not None:
+        model.kernel_ = manifold.kernel
+    functions = learned.functions
+    model._known_ = [
+        KnownValues(f.best.values, f.best.likelihood, f.evidence.local, learned.least_squares)
+        for f in functions
+    ]
+    values = [function.best.values for function in functions]
+    model.diffusion_time_ = scalar_or_array([each.get(TIME, np.nan) for each in values])
+    model.amplitude_ = scalar_or_array([each.get(AMPLITUDE, 0.0) for each in values])
+    model.residual_length_scale_ = scalar_or_array([each.get(LENGTH_SCALE, np.nan) for each in values])
+    model.residual_variance_ = scalar_or_array([each.get(VARIANCE, 0.0) for each in values])
+    local = [function.evidence.local for function in functions]
+    model.residual_kernel_ = single_or_list([None if each is None else each.kernel for each in local])
+    model.bandwidth_trace_ = learned.bandwidth_trace
+    evidences = [function.best.evaluation.log_evidence for function in functions]
+    model.log_marginal_likelihood_value_ = float(sum(evidences))
+    model.optimizer_result_ = single_or_list([function.best.report for function in functions])
+    model._labels_ = labels if labels.points.size <= _KEPT_NUMBERS else None
+
+
+def term_shares(model: LatentModel, rows: RowLike | None) -> dict[str, float]:
+    """The share of each term in the variance of f over a sample of the fitted points.
+
+    Over the labelled ones where the rows are not at hand, or would have to be read once more.
+    """
+    process = model._process_
+    if rows is None or is_distributed(rows) or is_streamed(rows):
+        X = model._labels_.points[:_SHARE_ROWS] if model._labels_ is not None else model._examples_
+    else:
+        X = random_rows(rows, _SHARE_ROWS, np.random.default_rng(0))
+    total = np.zeros(len(process.names))
+    with blas_for(len(model.eigenvalues_)):
+        views = process.at(model._inputs(np.asarray(X, dtype=np.float64)))
+        for function in process.functions:
+            parts = function.variations(views)  # a constant does not vary
+            total[1 : 1 + len(parts)] += parts / max(float(parts.sum()), 1e-300)
+    shares = total / max(float(total.sum()), 1e-300)
+    return dict(zip(process.names, shares.tolist(), strict=True))
+
+
+def scalar_or_array(values: Sequence[float]) -> float | Array:
+    """A number for one function, an array (k,) for several."""
+    return float(values[0]) if len(values) == 1 else np.array(values)
+
+
+def single_or_list(values: list[Any]) -> Any:
+    """What one function has, or the list of several."""
+    return values[0] if len(values) == 1 else values

@@ -1,0 +1,103 @@
+"""A local term with every label conditioned on all others: the exact covariance, as a dense matrix.
+
+With Σ = K_u + σ² diag(v) = L Lᵀ and A = L⁻¹ΦD^(1/2), z = L⁻¹y the algebra is that of `joint`. The gradient is
+½(ααᵀ - C⁻¹) : ∂Σ, with C = Σ + ΦDΦᵀ and α = C⁻¹y.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import linalg
+from scipy.spatial.distance import pdist, squareform
+
+from .._linalg import safe_cholesky
+from .._typing import Array, IntArray
+from ..likelihoods import AnyLikelihood, Gaussian, Observations
+from ..terms.local.euclidean import LocalModel
+from .posterior import Evaluation, WeightPosterior
+
+
+@dataclass(frozen=True)
+class DenseInference:
+    """Gaussian labels: closed form, O(m³ + m² M + m M²)."""
+
+    features: Array  # (m, M) Φ, a constant's column of ones included
+    y: Array  # (m,) less what is known of the mean
+    noise_scale: Array  # (m,) v: the noise variance of row i is σ²·v_i
+    points: Array  # (m, q) labelled points where u lives
+    distances: Array  # (m(m-1)/2,) between them
+
+    @classmethod
+    def of(cls, features: Array, obs: Observations, offset: float | Array, points: Array) -> DenseInference:
+        """From labels with features (m, M) at points (m, q)."""
+        return cls(features, obs.y - offset, obs.noise_scale, points, pdist(points))
+
+    @property
+    def n_neighbors(self) -> int:
+        """All other labels."""
+        return max(len(self.y) - 1, 1)
+
+    def take(self, rows: IntArray) -> DenseInference:
+        """The same for some of the labels."""
+        points = self.points[rows]
+        return DenseInference(
+            self.features[rows], self.y[rows], self.noise_scale[rows], points, pdist(points)
+        )
+
+    def evaluate(
+        self,
+        d: Array,
+        likelihood: AnyLikelihood,
+        state: Array | None = None,
+        rough: bool = False,
+        local: LocalModel | None = None,
+    ) -> Evaluation:
+        """Evidence, derivatives and posterior for prior variances d (M,) and a local term."""
+        assert local is not None
+        assert isinstance(likelihood, Gaussian)
+        assert likelihood.noise_variance is not None
+        local = replace(local, noise_variance=likelihood.noise_variance)
+        noise = local.noise_variance * self.noise_scale
+        covariance = local.covariance(self.distances)
+        sigma = squareform(covariance)
+        np.fill_diagonal(sigma, local.diagonal + noise)
+        L = safe_cholesky(sigma)
+        root = np.sqrt(d)
+        white = linalg.solve_triangular(
+            L, np.column_stack([self.features * root, self.y]), lower=True, check_finite=False
+        )
+        A, z = white[:, :-1], white[:, -1]
+        H = A.T @ A
+        H[np.diag_indices_from(H)] += 1.0
+        inverse, info = linalg.lapack.dtrtri(safe_cholesky(H), lower=1)  # of the factor of H
+        assert info == 0
+        mean = inverse.T @ (inverse @ (A.T @ z))
+        r = z - A @ mean
+        log_det = 2.0 * float(np.log(np.diag(L)).sum() - np.log(np.diag(inverse)).sum())
+        value = -0.5 * float(r @ r + mean @ mean + log_det + len(r) * np.log(2 * np.pi))
+        by_d = 0.5 * (mean**2 + np.einsum("ij,ij->j", inverse, inverse) - 1.0)
+        slope, diagonal = _slopes(L, A @ inverse.T, r)
+        by_local = [2.0 * float(slope @ each) for each in local.slopes(self.distances, covariance)]
+        by_local.insert(1, 2.0 * float(slope @ covariance) + local.diagonal * float(diagonal.sum()))
+        return Evaluation(
+            value,
+            by_d,
+            np.array([float(noise @ diagonal)]),
+            WeightPosterior(root * mean, root[:, None] * inverse.T),
+            gradient_local=np.array(by_local),
+        )
+
+
+def _slopes(L: Array, explained: Array, r: Array) -> tuple[Array, Array]:
+    """½(ααᵀ - C⁻¹) above the diagonal (m(m-1)/2,) and on it (m,).
+
+    Given L, A H^(-1/2) (m, M) and the whitened residual r: α = L⁻ᵀr and C⁻¹ = Σ⁻¹ - L⁻ᵀA H⁻¹AᵀL⁻¹.
+    """
+    inverse, info = linalg.lapack.dpotri(L, lower=1)  # its lower triangle
+    assert info == 0
+    known = np.column_stack([explained, r])
+    back = linalg.solve_triangular(L, known, lower=True, trans=1, check_finite=False)
+    gain = back @ back.T - inverse.T
+    return 0.5 * squareform(gain, checks=False), 0.5 * np.diag(gain)
