@@ -143,3 +143,10 @@ def test_votes_may_leave_out_a_class_that_has_a_share(digits):
     with pytest.warns(UserWarning, match="No row is labelled 2"):
         model = FLGPClassifier(class_prior={0: 0.6, 1: 0.2, 2: 0.2}, random_state=0).fit(X, votes)
     np.testing.assert_allclose(model.predict_proba(X).mean(axis=0), [0.6, 0.2, 0.2], atol=1e-6)
+
+
+@pytest.mark.parametrize("shares", [["a", "b", "c", "d"], [[0.5], [0.25, 0.25]], {3: "x", 5: 1, 8: 1, 9: 1}])
+def test_shares_that_are_no_numbers_are_refused_by_name(digits, shares):
+    X, _, target = digits
+    with pytest.raises(ValueError, match="class_prior must be numbers"):
+        FLGPClassifier(class_prior=shares).fit(X, target)

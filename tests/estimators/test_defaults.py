@@ -31,6 +31,9 @@ def test_two_sets_in_many_columns():
 
 def test_eigenpairs_are_fewer_than_the_anchors_can_tell_apart():
     assert auto_eigenpairs(1, 0) == 1
+    assert auto_eigenpairs(2, 0) == 2  # the first is constant
+    assert auto_eigenpairs(3, 0) == 2
+    assert auto_eigenpairs(4, 0, n_sets=2) == 2
     assert auto_eigenpairs(100, 10**6) == 50
     assert auto_eigenpairs(16_000, 100) == 200
     assert auto_eigenpairs(16_000, 5_000) == 500

@@ -190,3 +190,25 @@ def test_counts_that_propagation_would_take_minutes_over_are_refused(likelihood)
     y = np.full(20, 4e12)
     with pytest.raises(ValueError, match=r"does not settle for counts above 1e\+09"):
         FLGPRegressor(likelihood=likelihood, inference="ep").fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("offset", "factor"),
+    [(0.0, 1e-12), (0.0, 1e12), (1e3, 1.0), (-1e12, 1e9), (1e12, 1e12), (-1e-9, 1e-12), (1e6, 1e6)],
+)
+@pytest.mark.parametrize("kind", ["numbers", "classes"])
+def test_shifted_and_scaled_points_leave_the_answers(kind, offset, factor):
+    """All columns in another unit, from another origin: also the same anchors are chosen."""
+    X, angle = ring(300)
+    y = np.sin(3 * angle) + 0.1 * np.random.default_rng(0).standard_normal(300)
+    if kind == "classes":
+        y, model = (y > 0).astype(int), FLGPClassifier(**SMALL)
+    else:
+        model = FLGPRegressor(**SMALL)
+    y[60:] = -1 if kind == "classes" else np.nan
+    answer = model.predict_proba if kind == "classes" else model.predict
+    model.fit(X, y)
+    expected = answer(X)
+    moved = offset + factor * X
+    model.fit(moved, y)
+    np.testing.assert_allclose(answer(moved), expected, rtol=0, atol=1e-3 * np.abs(expected).max())

@@ -133,6 +133,10 @@ def numbers(rng, f, hidden, options, arguments):
     options["likelihood"] = likelihood = some(rng, *REAL, *POSITIVE, *COUNTS, *BOUNDED)
     options |= {**CHAINS, "inference": some(rng, "auto", "auto", "laplace", "ep", "gibbs")}
     options["mean"] = some(rng, "constant", "zero")
+    # With numbers of its own, so that all other problems are what they were.
+    if likelihood == "gaussian" and rng.spawn(1)[0].random() < 0.3:
+        options |= {"likelihood": "heteroscedastic", "inference": "auto", "residual": None}
+        likelihood = "heteroscedastic"
     if likelihood in ("bernoulli", "probit"):
         y = (f > 0).astype(float)
     elif likelihood == "beta":

@@ -136,3 +136,16 @@ def test_refined_posteriors_agree_with_a_markov_chain():
     assert 0.9 < np.mean(g_found / g_sd) < 1.1
     # The product alone is too sure, which is why it is refined.
     assert np.mean(moments(inference.features, found.posterior.function)[1] / f_sd) < 0.92
+
+
+@pytest.mark.parametrize("spread", [3.0, 6.0, 10.0])
+@pytest.mark.parametrize("noise", [1e-6, 1e-12, 1e-18])
+@pytest.mark.filterwarnings("error")
+def test_labels_without_noise_leave_a_bound_or_none(noise, spread):
+    """Precisions grew until squares overflowed; a bound that is rounding counts for nothing."""
+    inference, d = problem(12, 8)
+    exact = Observations.of(inference.features[:, :3] @ np.array([1.0, 2.0, -1.0]))
+    inference = HeteroscedasticInference(inference.features, exact, 0.0, inference.basis)
+    found = inference.evaluate(d, Heteroscedastic(noise, 0.05, spread))
+    assert found.log_evidence < 100.0
+    np.testing.assert_allclose(inference.features @ found.posterior.function.mean, exact.y, atol=1e-5)

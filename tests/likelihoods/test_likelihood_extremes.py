@@ -70,3 +70,17 @@ def test_certain_labels_have_log_density_zero():
         np.testing.assert_array_equal(Bernoulli(link=link).derivatives(obs, f).gradient, 0.0)
     obs = Observations.of([7.0, 0.0], trials=[7.0, 7.0])
     np.testing.assert_allclose(Binomial().log_density(obs, f), 0.0, atol=1e-14)
+
+
+@pytest.mark.parametrize("likelihood", [own for own in LIKELIHOODS if "exposure" in own.uses], ids=label)
+def test_a_mean_that_is_clipped_is_not_better_known_than_others(likelihood):
+    """E y ≤ y_0.975 + √(0.025/0.975) · std holds for every distribution, so for clipped ones as well."""
+    mean, variance = np.array([0.0, 10.0, 500.0, 10.0]), np.array([900.0, 400.0, 4.0, 1e5])
+    expected, spread = (
+        likelihood.predictive_mean(mean, variance),
+        likelihood.predictive_variance(mean, variance),
+    )
+    upper = likelihood.conditional_mean(mean + 2.0 * np.sqrt(variance))
+    assert (expected <= 1.1 * upper + np.sqrt(0.025 / 0.975 * spread)).all()
+    d = likelihood.derivatives(observations(likelihood, 4), mean + 2.0 * np.sqrt(variance))
+    assert finite(d.gradient**2)

@@ -165,3 +165,27 @@ def test_log_z_is_the_log_predictive_density():
     np.testing.assert_allclose(np.exp(log_z).sum(), 1.0, rtol=1e-12)
     np.testing.assert_allclose(np.exp(log_z[1]), Bernoulli().predictive_mean(mean, variance)[0], atol=1e-8)
     assert np.exp(log_z[1]) < expit(0.8)
+
+
+@EVERY
+def test_terms_without_f_may_be_left_out(likelihood):
+    obs, f = observations(likelihood, 6), np.linspace(-1.0, 1.0, 6)
+    whole = likelihood.log_density(obs, f + 0.5) - likelihood.log_density(obs, f)
+    part = likelihood.log_density_in_f(obs, f + 0.5) - likelihood.log_density_in_f(obs, f)
+    np.testing.assert_allclose(part, whole, rtol=1e-9, atol=1e-9)
+
+
+def test_modes_of_many_rows_take_few_steps(monkeypatch):
+    """A row whose mode was found used to move on while others were searched."""
+    calls = []
+    plain = Poisson.derivatives
+
+    def counted(self, obs, f):
+        calls.append(1)
+        return plain(self, obs, f)
+
+    monkeypatch.setattr(Poisson, "derivatives", counted)
+    rng = np.random.default_rng(0)
+    obs = Observations.of(np.round(10.0 ** rng.uniform(0, 9, 400)))
+    tilted_moments(Poisson(), obs, rng.uniform(-3, 20, 400), 10.0 ** rng.uniform(-3, 2, 400))
+    assert len(calls) < 50  # it was 99

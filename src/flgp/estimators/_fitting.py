@@ -21,8 +21,8 @@ from ..process.integration import hyperparameter_posterior, integrate_model
 from ..process.learning import LearnedFunction, LearnedModel, Settings, learn, learn_on
 from ..process.posterior import make_process
 from ..process.process import Process
-from ..rows.blocks import take_rows
 from ..rows.columns import select
+from ..rows.sample import random_rows
 from ..rows.sources import is_distributed, is_streamed
 from ..terms import AMPLITUDE, TIME, Groups, Inputs, Manifold, Terms
 from ..terms.local.features import LocalFeatures
@@ -227,9 +227,8 @@ def _dimension(model: LatentModel, rows: RowLike) -> float | None:
     if model.time_prior != "paper" or model.intrinsic_dimension is not None:
         return model.intrinsic_dimension
     own = select(rows, model._roles_.geometry)
-    n = own.shape[0]
-    chosen = np.unique(np.linspace(0, n - 1, min(n, _DIMENSION_ROWS)).astype(int))
-    model.intrinsic_dimension_ = estimate_intrinsic_dimension(take_rows(own, chosen).astype(np.float64))
+    some = random_rows(own, _DIMENSION_ROWS, np.random.default_rng(0))
+    model.intrinsic_dimension_ = estimate_intrinsic_dimension(some.astype(np.float64))
     return model.intrinsic_dimension_
 
 

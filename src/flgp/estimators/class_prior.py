@@ -57,7 +57,10 @@ def check_class_prior(given: Any, classes: Array) -> Array | str | None:
         if absent := [name for name in names if name not in given]:
             raise ValueError(f"class_prior has no share for the class {absent[0]!r}. Add it.")
         given = [given[name] for name in names]
-    shares = np.asarray(given, dtype=float)
+    try:
+        shares = np.asarray(given, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ValueError("class_prior must be numbers, a share for each class.") from error
     if shares.shape != (len(classes),):
         raise ValueError(
             f"class_prior has shape {shares.shape}, but there are {len(classes)} classes among the labels."

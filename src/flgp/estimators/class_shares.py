@@ -13,6 +13,7 @@ import numpy as np
 from .._typing import Array, IntArray, RowLike
 from ..process.process import Process
 from ..rows.blocks import map_rows, take_rows
+from ..rows.sample import random_order
 from ..rows.sources import is_distributed, is_streamed
 from ..terms import Manifold
 from ..terms.base import TermView, View
@@ -58,7 +59,7 @@ def known_shares(
     if is_distributed(rows) or is_streamed(rows):
         raise ValueError("class_prior needs rows in memory. Use class_prior=None for files and clusters.")
     # At random: rows may be in an order that has to do with their classes.
-    some = np.random.default_rng(0).permutation(len(rows))[:_SHARE_ROWS]
+    some = random_order(rows, _SHARE_ROWS, np.random.default_rng(0))
     X, own = take_rows(rows, some), None if offset is None else offset[some]
     p = model._answer(X, model._unshifted, offset=own)
     if isinstance(shares, str):

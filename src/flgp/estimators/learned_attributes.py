@@ -11,7 +11,7 @@ from .._threads import blas_for
 from .._typing import Array, RowLike
 from ..process.evidence import KnownValues
 from ..process.learning import LearnedModel
-from ..rows.blocks import take_rows
+from ..rows.sample import random_rows
 from ..rows.sources import is_distributed, is_streamed
 from ..terms import AMPLITUDE, TIME, Manifold
 from ..terms.local.term import LENGTH_SCALE, VARIANCE
@@ -77,8 +77,7 @@ def term_shares(model: LatentModel, rows: RowLike | None) -> dict[str, float]:
     if rows is None or is_distributed(rows) or is_streamed(rows):
         X = model._labels_.points[:_SHARE_ROWS] if model._labels_ is not None else model._examples_
     else:
-        n = rows.shape[0]
-        X = take_rows(rows, np.unique(np.linspace(0, n - 1, min(n, _SHARE_ROWS)).astype(int)))
+        X = random_rows(rows, _SHARE_ROWS, np.random.default_rng(0))
     total = np.zeros(len(process.names))
     with blas_for(len(model.eigenvalues_)):
         views = process.at(model._inputs(np.asarray(X, dtype=np.float64)))

@@ -86,6 +86,10 @@ class Likelihood(ABC):
     def log_density(self, obs: Observations, f: Array) -> Array:
         """Log-density log p(y_i | f_i) for every row, normalised over y."""
 
+    def log_density_in_f(self, obs: Observations, f: Array) -> Array:
+        """`log_density` up to terms without f, which some likelihoods can leave out at a gain."""
+        return self.log_density(obs, f)
+
     @abstractmethod
     def conditional_mean(self, f: Array) -> Array:
         """E[y | f] for one trial and unit exposure: the inverse link l(f)."""

@@ -12,13 +12,19 @@ from ._base import Likelihood, Observations
 from ._exposed import Exposed
 from ._moments import weighted_mean
 
-# Exponents are clipped to ± this value: e^600 ≈ 4e260 leaves room for the products that follow.
-MAX_EXPONENT = 600.0
+# Exponents are clipped to ± this value: the square of e^300 ≈ 2e130 is a number, also that of a slope. Where
+# a mean is clipped, its standard deviation is still larger, by up to e^10.
+MAX_EXPONENT, _MORE = 300.0, 10.0
 
 
 def safe_exp(x: Array) -> Array:
     """exp(x) with x clipped to ±MAX_EXPONENT, so that it neither overflows nor underflows to 0."""
     return np.exp(np.clip(x, -MAX_EXPONENT, MAX_EXPONENT))
+
+
+def safe_square(x: Array) -> Array:
+    """exp(2x), clipped so that its root may be larger than any `safe_exp`."""
+    return np.exp(2.0 * np.clip(x, -MAX_EXPONENT, MAX_EXPONENT + _MORE))
 
 
 def safe_expm1(x: Array) -> Array:
@@ -47,7 +53,8 @@ class LogLink(Likelihood):
     def conditional_variance(self, f: Array) -> Array:
         """Var[y | f] at unit exposure."""
         linear, quadratic = self._variance_coefficients()
-        return linear * safe_exp(f) + quadratic * safe_exp(2.0 * f)
+        expected = safe_exp(f)
+        return linear * expected + quadratic * expected**2
 
     def predictive_mean(self, mean: Array, variance: Array) -> Array:
         """E[exp(f)] = exp(mean + variance/2)."""
@@ -56,7 +63,7 @@ class LogLink(Likelihood):
     def predictive_variance(self, mean: Array, variance: Array) -> Array:
         """E[Var(y | f)] + Var(exp(f)) by the moments of the log-normal distribution."""
         linear, quadratic = self._variance_coefficients()
-        second_moment = safe_exp(2.0 * (mean + variance))
+        second_moment = safe_square(mean + variance)
         between = second_moment * -np.expm1(-variance)
         return linear * self.predictive_mean(mean, variance) + quadratic * second_moment + between
 

@@ -117,7 +117,7 @@ def _quadrature(likelihood: Likelihood, obs: Observations, mean: Array, variance
     sd = np.sqrt(variance)
 
     def log_joint(x: Array) -> Array:
-        return obs.weight * likelihood.log_density(obs, mean + sd * x) - 0.5 * x**2
+        return obs.weight * likelihood.log_density_in_f(obs, mean + sd * x) - 0.5 * x**2
 
     mode = _mode(likelihood, obs, mean, sd, np.zeros_like(mean))
     top = log_joint(mode)
@@ -134,7 +134,7 @@ def _quadrature(likelihood: Likelihood, obs: Observations, mean: Array, variance
         top = log_joint(mode)
 
     def density(row: IntArray, x: Array) -> Array:
-        log_density = likelihood.log_density(obs.take(row), mean[row] + sd[row] * x)
+        log_density = likelihood.log_density_in_f(obs.take(row), mean[row] + sd[row] * x)
         # Positive only where rounding hides the mode (a huge weight or variance): it must not overflow.
         return np.exp(np.minimum(obs.weight[row] * log_density - 0.5 * x**2 - top[row], _HIGHEST))
 
@@ -143,7 +143,9 @@ def _quadrature(likelihood: Likelihood, obs: Observations, mean: Array, variance
     row, x, mass = panels.row, panels.x, panels.mass
     # 0 where sites ran away and label and Gaussian have nothing in common: far below, but a number.
     total = np.maximum(sum_by_row(row, panels.integral, len(mean)), 1e-300)
-    log_normalizer = top + np.log(total) - 0.5 * np.log(2.0 * np.pi)
+    at = mean + sd * mode
+    without_f = likelihood.log_density(obs, at) - likelihood.log_density_in_f(obs, at)
+    log_normalizer = top + obs.weight * without_f + np.log(total) - 0.5 * np.log(2.0 * np.pi)
     return _Rule(obs.take(row), row, x, mean[row] + sd[row] * x, mass / total[row], log_normalizer)
 
 
@@ -186,8 +188,9 @@ def _mode(likelihood: Likelihood, obs: Observations, mean: Array, sd: Array, sta
 
     def slope_and_steepness(x: Array) -> tuple[Array, Array]:
         f = mean + sd * x
-        slope = sd * obs.weight * likelihood.derivatives(obs, f).gradient - x
-        return slope, 1.0 + sd**2 * obs.weight * likelihood.expected_curvature(obs, f)
+        d = likelihood.derivatives(obs, f)
+        bend = d.curvature if likelihood.log_concave else likelihood.expected_curvature(obs, f)
+        return sd * obs.weight * d.gradient - x, 1.0 + sd**2 * obs.weight * np.maximum(bend, 0.0)
 
     slope, steepness = slope_and_steepness(start)
     side = np.sign(slope)
@@ -202,14 +205,16 @@ def _mode(likelihood: Likelihood, obs: Observations, mean: Array, sd: Array, sta
 
     x, width = near, np.abs(far - near)
     slope, steepness = slope_and_steepness(x)
-    slow = np.zeros(x.shape, dtype=bool)
+    slow, found = np.zeros(x.shape, dtype=bool), np.zeros(x.shape, dtype=bool)
     for _ in range(_MODE_STEPS):
         newton = x + slope / steepness
-        small = np.abs(newton - x) * np.sqrt(steepness) < 0.01
-        if np.all(small | (width * np.sqrt(steepness) < 0.01)):
+        # A row that is there stays there while others go on.
+        found |= np.minimum(np.abs(newton - x), width) * np.sqrt(steepness) < 0.01
+        if found.all():
             break
         inside = (newton - near) * (far - newton) > 0
-        x = np.where(inside & ~slow, newton, near + 0.5 * (far - near))
+        moved = np.where(inside & ~slow, newton, near + 0.5 * (far - near))
+        x = np.where(found, x, moved)
         slope, steepness = slope_and_steepness(x)
         ahead = side * slope > 0
         near, far = np.where(ahead, x, near), np.where(ahead, far, x)

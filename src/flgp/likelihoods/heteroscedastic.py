@@ -227,6 +227,9 @@ class Heteroscedastic(Likelihood):
         return {**Gaussian().initial_parameters(obs), "noise_time": 0.1, "noise_spread": 1.0}
 
     def parameter_bounds(self, obs: Observations) -> dict[str, tuple[float, float]]:
-        """From noise that is nearly equal everywhere to noise that varies by orders of magnitude."""
-        own = {"noise_time": (1e-4, 60.0), "noise_spread": (1e-3, 10.0)}
+        """From noise that is nearly equal everywhere to deviations that vary by a factor of a thousand.
+
+        With more, the mean of e^g is that of its tail, which no label can know.
+        """
+        own = {"noise_time": (1e-4, 60.0), "noise_spread": (1e-3, 3.5)}
         return {**Gaussian().parameter_bounds(obs), **own}

@@ -12,7 +12,7 @@ from scipy.special import expit
 from .._stored import stored
 from .._typing import Array
 from ._base import Derivatives, Observations, ParameterDerivatives
-from ._log_link import safe_exp
+from ._log_link import safe_exp, safe_square
 from ._zeros import Counts, ExtraZeros, log_none, none_of
 from .negative_binomial import NegativeBinomial
 from .poisson import Poisson, draw_counts
@@ -83,7 +83,7 @@ class Hurdle(ExtraZeros):
     def predictive_variance(self, mean: Array, variance: Array) -> Array:
         """E[y²] - E[y]², in the same way."""
         mean, variance, spread = np.asarray(mean), np.asarray(variance), self._spread()
-        whole = safe_exp(mean + 0.5 * variance) + spread * safe_exp(2.0 * (mean + variance))
+        whole = safe_exp(mean + 0.5 * variance) + spread * safe_square(mean + variance)
         square = (1.0 - self.zero_share) * (whole + self._expected(mean, variance, spread))
         return np.maximum(square - np.minimum(self.predictive_mean(mean, variance), 1e150) ** 2, 0.0)
 

@@ -11,7 +11,7 @@ from scipy.special import gammainc, gammaln, logsumexp
 from .._stored import stored
 from .._typing import Array
 from ._base import Derivatives, Observations, ParameterDerivatives, refuse
-from ._log_link import LogLink, safe_exp
+from ._log_link import LogLink, safe_exp, safe_square
 from .poisson import draw_counts
 
 # Numbers of events that sums run over: this many, within so many standard deviations of the likeliest.
@@ -57,10 +57,14 @@ class Tweedie(LogLink):
 
     def log_density(self, obs: Observations, f: Array) -> Array:
         """(y μ^(1-p)/(1-p) - μ^(2-p)/(2-p))/φ plus a series that does not depend on f."""
+        return self._series(obs.y)[0] + self.log_density_in_f(obs, f)
+
+    def log_density_in_f(self, obs: Observations, f: Array) -> Array:
+        """Without the series."""
         p, phi = self.power, self._parameter("dispersion")
         eta = f + np.log(obs.exposure)
         amount = obs.y * safe_exp((1.0 - p) * eta) / (p - 1.0)
-        return self._series(obs.y)[0] - (amount + safe_exp((2.0 - p) * eta) / (2.0 - p)) / phi
+        return -(amount + safe_exp((2.0 - p) * eta) / (2.0 - p)) / phi
 
     def derivatives(self, obs: Observations, f: Array) -> Derivatives:
         """In closed form, with u = y μ^(1-p)/φ and e = μ^(2-p)/φ: u - e, (p-1)u + (2-p)e, …."""
@@ -79,13 +83,13 @@ class Tweedie(LogLink):
 
     def conditional_variance(self, f: Array) -> Array:
         """φ μ^p at unit exposure."""
-        return self._parameter("dispersion") * safe_exp(self.power * np.asarray(f))
+        return self._parameter("dispersion") * safe_exp(np.asarray(f)) ** self.power
 
     def predictive_variance(self, mean: Array, variance: Array) -> Array:
         """φ E[e^(pf)] + Var[e^f] by the moments of the log-normal distribution."""
         p = self.power
-        within = self._parameter("dispersion") * safe_exp(p * (mean + 0.5 * p * variance))
-        return within + safe_exp(2.0 * (mean + variance)) * -np.expm1(-np.asarray(variance))
+        within = self._parameter("dispersion") * safe_exp(mean + 0.5 * p * variance) ** p
+        return within + safe_square(mean + variance) * -np.expm1(-np.asarray(variance))
 
     def cdf(self, y: Array, f: Array) -> Array:
         """A sum over the number of events: Poisson weights times gamma distribution functions."""

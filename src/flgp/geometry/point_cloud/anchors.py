@@ -7,7 +7,7 @@ from sklearn.cluster import MiniBatchKMeans
 
 from ..._threads import limited_blas
 from ..._typing import Array, RowLike
-from ...rows.blocks import take_rows
+from ...rows.sample import random_rows
 from .kmeans import kmeans
 from .neighbors import MAX_TREE_COLUMNS
 
@@ -29,6 +29,8 @@ def choose_anchors(
 ) -> Array:
     """Distinct anchors, shape (at most n_anchors, p), double precision.
 
+    Neither they nor their order depends on the order of the rows.
+
     Parameters
     ----------
     X : array-like of shape (n, p), sliceable by rows
@@ -41,15 +43,14 @@ def choose_anchors(
     """
     if not isinstance(rule, str):
         return _distinct(rule)
-    n = X.shape[0]
-    if rule == "all" or n_anchors >= n:
-        return _distinct(X[:])
-    if rule == "random":
-        return _distinct(_sample(X, n_anchors, rng))
+    if rule == "all":
+        n_anchors = X.shape[0]
+    if rule == "random" or n_anchors >= X.shape[0]:
+        return _distinct(random_rows(X, n_anchors, rng))
     count = _SAMPLE_PER_ANCHOR * n_anchors
     if X.shape[1] > MAX_TREE_COLUMNS:
         count = max(count, _SMALLEST_SAMPLE)
-    sample = _sample(X, min(n, count), rng)
+    sample = random_rows(X, count, rng)
     if rule == "minibatch":
         seed = int(rng.integers(2**31))
         clusters = MiniBatchKMeans(n_anchors, random_state=seed, n_init=1, batch_size=4096)
@@ -57,11 +58,6 @@ def choose_anchors(
             return _distinct(clusters.fit(sample).cluster_centers_)
     rounds = _ROUNDS_OF_SEVERAL if one_of_several and X.shape[1] > MAX_TREE_COLUMNS else None
     return _distinct(kmeans(sample, n_anchors, rng, max_iter=rounds))
-
-
-def _sample(X: RowLike, count: int, rng: np.random.Generator) -> Array:
-    """`count` rows without replacement, in ascending order, so that files are read forwards."""
-    return take_rows(X, np.sort(rng.choice(X.shape[0], size=count, replace=False)))
 
 
 def _distinct(points: Array) -> Array:

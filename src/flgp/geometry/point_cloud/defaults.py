@@ -31,6 +31,8 @@ def auto_anchor_sets(n: int, n_columns: int) -> int:
 def auto_eigenpairs(n_anchors: int, n_labeled: int, n_sets: int = 1) -> int:
     """Number of eigenpairs in each set, for `n_anchors` in total.
 
-    200 in total, or more if there are many labels, up to half the anchors.
+    200 in total, or more if there are many labels, up to half the anchors; but two if there are, because the
+    first is constant.
     """
-    return int(min(max(200 // n_sets, n_labeled // 10), 1000 // n_sets, max(n_anchors // n_sets // 2, 1)))
+    own = n_anchors // n_sets
+    return int(min(max(200 // n_sets, n_labeled // 10), 1000 // n_sets, max(own // 2, min(own, 2))))

@@ -1,0 +1,125 @@
+"""Random rows whose choice and order depend on what the rows hold, not on where they stand.
+
+Every row gets a key, a hash of its numbers under random coefficients; the rows with the smallest keys are the
+sample, in the order of their keys. The same rows in another order give the same sample, bit by bit. Numbers
+count by where they lie in the range of their column, so another unit of a column gives the same sample, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._typing import Array, IntArray, RowLike
+from .blocks import row_blocks, take_rows
+
+Words = NDArray[np.uint64]
+
+# Constants of Steele, Lea & Flood's SplitMix64 (2014), which turn any pattern of numbers into none.
+_MIXERS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31)
+_HALF = np.uint64(32)
+# Cells of a column's range: rounding of another unit moves few numbers into another one.
+_CELLS = 2.0**24
+# Columns that are hashed at a time, so that temporaries stay in the cache.
+_COLUMNS = 64
+
+
+def random_rows(X: RowLike, count: int, rng: np.random.Generator) -> Array:
+    """`count` rows (all if there are fewer) of X (n, p), without replacement."""
+    chosen = random_order(X, count, rng)
+    if isinstance(X, np.ndarray):
+        return X[chosen]
+    forwards = np.sort(chosen)  # so that files are read forwards
+    return take_rows(X, forwards)[np.searchsorted(forwards, chosen)]
+
+
+def random_order(X: RowLike, count: int, rng: np.random.Generator) -> IntArray:
+    """Which rows those are. Equal rows have equal keys, so it does not matter which of them is taken."""
+    coefficients = rng.integers(2**64, size=1 + X.shape[1], dtype=np.uint64)
+    blocks = row_blocks(X)
+    low, high = blocks.reduce(_ends, _wider)
+    return blocks.reduce(_KeysOf(coefficients, low, high, count), _merged).smallest().in_order()
+
+
+def _ends(block: Array) -> tuple[Array, Array]:
+    """Smallest and largest number of each column; of no rows, none."""
+    if len(block) == 0:
+        return np.full(block.shape[1], np.inf), np.full(block.shape[1], -np.inf)
+    return block.min(axis=0).astype(np.float64), block.max(axis=0).astype(np.float64)
+
+
+def _wider(first: tuple[Array, Array], second: tuple[Array, Array]) -> tuple[Array, Array]:
+    return np.minimum(first[0], second[0]), np.maximum(first[1], second[1])
+
+
+@dataclass(frozen=True)
+class _Keys:
+    """At least the smallest keys of some blocks, and where their rows stand among the `n` rows of these."""
+
+    key: Words  # (k,)
+    exact: Words  # (k,) keys of the numbers themselves, for rows that differ by less than a cell
+    row: IntArray  # (k,)
+    n: int
+    count: int  # how many are wanted in the end
+
+    def smallest(self) -> _Keys:
+        """No more than are wanted."""
+        if len(self.key) <= self.count:
+            return self
+        kept = np.argpartition(self.key, self.count - 1)[: self.count]
+        return replace(self, key=self.key[kept], exact=self.exact[kept], row=self.row[kept])
+
+    def in_order(self) -> IntArray:
+        """The rows in the order of their keys; equal rows as they stand."""
+        return self.row[np.lexsort([self.row, self.exact, self.key])]
+
+
+@dataclass(frozen=True)
+class _KeysOf:
+    """The keys of a block."""
+
+    coefficients: Words  # (1 + p,)
+    low: Array  # (p,) ends of the columns
+    high: Array
+    count: int
+
+    def __call__(self, block: Array) -> _Keys:
+        exact = keys(block, self.coefficients)
+        key = keys(block, self.coefficients, (self.low, self.high))
+        return _Keys(key, exact, np.arange(len(block)), len(block), self.count).smallest()
+
+
+def _merged(first: _Keys, second: _Keys) -> _Keys:
+    key = np.concatenate([first.key, second.key])
+    exact = np.concatenate([first.exact, second.exact])
+    row = np.concatenate([first.row, second.row + first.n])
+    both = _Keys(key, exact, row, first.n + second.n, first.count)
+    return both.smallest() if len(key) > 2 * both.count else both
+
+
+def keys(block: Array, coefficients: Words, ends: tuple[Array, Array] | None = None) -> Words:
+    """Hashes (b,) of rows (b, p): sums of products modulo 2^64, the same in any dtype.
+
+    The first of the coefficients (1 + p,) is added, so that rows of zeros have no key of their own. With the
+    `ends` (p,) of the columns, a number is replaced by which of `_CELLS` equal cells of the range it is in.
+    """
+    total = np.full(len(block), coefficients[0])
+    odd = coefficients[1:] | np.uint64(1)
+    for start in range(0, len(odd), _COLUMNS):
+        columns = slice(start, start + _COLUMNS)
+        values = np.ascontiguousarray(block[:, columns], dtype=np.float64) + 0.0  # -0.0 is 0.0
+        if ends is not None:
+            # Halves, because the range itself may be too large.
+            low, high = 0.5 * ends[0][columns], 0.5 * ends[1][columns]
+            width = np.where(high > low, high - low, 1.0)
+            values = np.rint(_CELLS * ((0.5 * values - low) / width))
+        bits = values.view(np.uint64)
+        # Round numbers differ in their first bits only, and products would move these out of the word.
+        bits ^= bits >> _HALF
+        total += bits @ odd[columns]
+    total = (total ^ (total >> _SHIFTS[0])) * _MIXERS[0]
+    total = (total ^ (total >> _SHIFTS[1])) * _MIXERS[1]
+    return total ^ (total >> _SHIFTS[2])

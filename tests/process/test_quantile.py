@@ -1,0 +1,55 @@
+"""Quantiles of predictive distributions: against the definition, and in few steps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from flgp.likelihoods import Gamma, HurdlePoisson, Poisson, StudentT, Tweedie
+from flgp.process.quantile import predictive_quantile
+
+CASES = {
+    "poisson": Poisson(),
+    "hurdle": HurdlePoisson(zero_odds=0.3),
+    "gamma": Gamma(shape=2.0),
+    "tweedie": Tweedie(dispersion=1.5),
+    "student_t": StudentT(scale=0.5),
+}
+
+
+class Counted:
+    """A likelihood that counts how often its distribution function is asked."""
+
+    def __init__(self, likelihood):
+        self.likelihood, self.calls = likelihood, 0
+
+    def __getattr__(self, name):
+        return getattr(self.likelihood, name)
+
+    def cdf(self, y, f):
+        self.calls += 1
+        return self.likelihood.cdf(y, f)
+
+
+@pytest.mark.parametrize("level", [0.025, 0.5, 0.975])
+@pytest.mark.parametrize("name", CASES)
+def test_it_is_the_smallest_value_with_enough_probability(name, level):
+    likelihood = Counted(CASES[name])
+    nodes = np.linspace(-2.0, 2.0, 21)[:, None]
+    shares = np.exp(-0.5 * nodes[:, 0] ** 2)
+    shares /= shares.sum()
+    center = np.array([0.0, 1.0, 3.0, 12.0] if name != "student_t" else [0.0, -5.0, 1e6, 1e-9])
+    latent = [(center + 0.3 * nodes, shares), (center + 0.2 + 0.8 * nodes, shares)]
+    parts = [(0.7, likelihood), (0.3, likelihood)]
+    found = predictive_quantile(parts, latent, level)
+    assert likelihood.calls < 2 * 30  # bisection takes up to 60 steps
+
+    def probability(y):
+        return sum(
+            weight * (own @ CASES[name].cdf(np.broadcast_to(y, values.shape), values))
+            for (weight, _), (values, own) in zip(parts, latent, strict=True)
+        )
+
+    assert (probability(found + 1e-9 * np.abs(found)) >= level - 1e-9).all()
+    below = found - 1.0 if likelihood.discrete else found - 1e-5 * (1e-9 + np.abs(found - center))
+    assert (probability(below) < level).all()
