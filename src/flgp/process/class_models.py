@@ -27,10 +27,10 @@ from .evidence import Target
 NOISE = "noise_variance"
 PROBIT, SQUARES, LINEAR = "probit", "least squares", "linear least squares"
 # Factors of f that are compared; what they are thought to be where no label tells, and how far from it, in
-# logarithms: of a posterior mean by expectation propagation (which is too wide where classes have a factor
-# each), and of a least-squares fit to zeros and ones.
+# logarithms: of a posterior mean by expectation propagation (for two classes it is nearly exact, but it is too
+# wide where classes have a factor each), and of a least-squares fit to zeros and ones.
 _FACTORS, _STRIDE = np.exp(np.linspace(-1.2, 2.4, 37)), 4
-_SHARPNESS_OF_TWO, _SHARPNESS, _SHARPNESS_SPREAD = 1.0, 1.5, 0.7
+_SHARPNESS_OF_TWO, _SHARPNESS = (1.0, 0.35), (1.5, 0.7)
 _SCALE, _SCALE_SPREAD = 6.0, 1.0
 # Labels that each model is thought to have explained before any is seen: classes are no numbers, and what has
 # more hyperparameters looks better on left-out labels than it is, because these have seen them.
@@ -106,11 +106,11 @@ def probit_model(
     mean, variance : arrays of shape (m,) or (m, C)
         Of f at every label, given all others.
     """
-    middle = _SHARPNESS if isinstance(target.likelihood, Categorical) else _SHARPNESS_OF_TWO
+    middle, spread = _SHARPNESS if isinstance(target.likelihood, Categorical) else _SHARPNESS_OF_TWO
 
     def scored(factor: float) -> tuple[float, Array]:
         p = own_probability(target, factor * mean, variance)
-        return _score(target, p) - 0.5 * (np.log(factor / middle) / _SHARPNESS_SPREAD) ** 2, p
+        return _score(target, p) - 0.5 * (np.log(factor / middle) / spread) ** 2, p
 
     sharpness, left_out = _best_factor(scored, _FACTORS)
     sharper = tuple(replace(posterior, mean=sharpness * posterior.mean) for posterior in posteriors)
