@@ -100,7 +100,7 @@ def test_fit_and_predict_of_many_rows_say_their_stages(capsys):
     X, angle = ring(20_000)
     y = np.where(np.arange(20_000) % 400 == 0, np.sin(angle), np.nan)
     model = FLGPRegressor(n_anchors=50, n_eigenpairs=20, residual=None, random_state=0, verbose=1).fit(X, y)
-    model.predict(X)
+    model.predict(X[::-1])  # the fitted rows as they were would be known
     said = capsys.readouterr().err
     for text in ("anchors for 20,000 points", "spectrum", "transduction", "answers for 20,000 points"):
         assert text in said

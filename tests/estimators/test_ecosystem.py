@@ -62,9 +62,11 @@ def test_a_pipeline_scales_before_the_graph(points):
 
 def test_grid_search_finds_the_better_setting(points):
     X, angle, _ = points
-    y = np.sin(6 * angle)
+    y = np.sin(4 * angle)
     grid = {"n_eigenpairs": [2, 30], "kernel": ["heat", "matern"]}
-    search = GridSearchCV(FLGPRegressor(**SMALL), grid, cv=KFold(3, shuffle=True, random_state=0)).fit(X, y)
+    # A local term would explain the waves that two eigenfunctions cannot.
+    model = FLGPRegressor(residual=None, **SMALL)
+    search = GridSearchCV(model, grid, cv=KFold(3, shuffle=True, random_state=0)).fit(X, y)
     assert search.best_params_["n_eigenpairs"] == 30
     assert search.best_score_ > 0.9
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()

@@ -36,8 +36,9 @@ def test_a_gaussian_offset_is_a_shift_of_y(residual):
     np.testing.assert_allclose(beside.transduction_, plain.transduction_ + offset, atol=1e-6)
     for one, other in zip(beside.latent_mean_and_variance(X), plain.latent_mean_and_variance(X), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-6)
+    # Joint draws take the root of a covariance that is singular up to 1e-10.
     np.testing.assert_allclose(
-        beside.sample_y(X, 3, offset=offset), plain.sample_y(X, 3) + offset[:, None], atol=1e-5
+        beside.sample_y(X, 3, offset=offset), plain.sample_y(X, 3) + offset[:, None], atol=1e-4
     )
     mean, cov = beside.predict(X[:5], return_cov=True, offset=offset[:5])
     np.testing.assert_allclose(mean, plain.predict(X[:5]) + offset[:5], atol=1e-6)

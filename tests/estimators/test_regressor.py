@@ -36,20 +36,24 @@ def fitted():
 @pytest.mark.parametrize("kernel", ["heat", "matern"])
 def test_every_variant_learns_the_function(base_kernel, anchors, kernel):
     X, y, f, _ = problem(n=400)
-    model = FLGPRegressor(
-        n_anchors=80,
-        n_eigenpairs=30,
-        n_neighbors=3 if anchors != "all" else 8,
-        base_kernel=base_kernel,
-        anchors=anchors,
-        kernel=kernel,
-        random_state=0,
-    ).fit(X, y)
+    new, angle = ring(200, seed=9)
+    seeds = range(3 if anchors == "random" else 1)  # where random anchors end is a matter of luck
+    errors = []
+    for seed in seeds:
+        model = FLGPRegressor(
+            n_anchors=80,
+            n_eigenpairs=30,
+            n_neighbors=3 if anchors != "all" else 8,
+            base_kernel=base_kernel,
+            anchors=anchors,
+            kernel=kernel,
+            random_state=seed,
+        ).fit(X, y)
+        gaps = model.predict(X) - f, model.predict(new) - np.sin(3 * angle)
+        errors.append([np.sqrt(np.mean(gap**2)) for gap in gaps])
     # Random anchors with local anchor embedding leave gaps in the graph, in the paper too.
     limit = 0.5 if (anchors, base_kernel) == ("random", "lae") else 0.2
-    assert np.sqrt(np.mean((model.predict(X) - f) ** 2)) < limit
-    new, angle = ring(200, seed=9)
-    assert np.sqrt(np.mean((model.predict(new) - np.sin(3 * angle)) ** 2)) < limit
+    assert np.mean(errors, axis=0).max() < limit
 
 
 def test_is_the_dense_gp_with_its_own_covariance():

@@ -196,7 +196,8 @@ def ask(seed):
 @pytest.mark.parametrize("part", range(20))
 def test_every_question_has_a_proper_answer(part):
     fitted, failed = 0, []
-    for seed in range(part, CASES, 20):
+    seeds = range(part, CASES, 20)
+    for seed in seeds:
         try:
             fitted += ask(seed)
         except (Exception, Hang) as error:
@@ -204,4 +205,5 @@ def test_every_question_has_a_proper_answer(part):
             failed.append(error)
     if failed:
         raise BaseExceptionGroup(f"{len(failed)} problems failed", failed)
-    assert fitted >= CASES // 40  # most problems are not refused
+    if len(seeds) >= 20:  # of a few, all may be refused by chance
+        assert fitted >= len(seeds) // 2

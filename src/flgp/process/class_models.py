@@ -27,8 +27,8 @@ from .evidence import Target
 NOISE = "noise_variance"
 PROBIT, SQUARES, LINEAR = "probit", "least squares", "linear least squares"
 # Factors of f that are compared; what they are thought to be where no label tells, and how far from it, in
-# logarithms: of a posterior mean by expectation propagation (for two classes it is nearly exact, but it is too
-# wide where classes have a factor each), and of a least-squares fit to zeros and ones.
+# logarithms: of a posterior mean by expectation propagation (nearly exact for two classes, but too wide where
+# classes have a factor each), and of a least-squares fit to zeros and ones.
 _FACTORS, _STRIDE = np.exp(np.linspace(-1.2, 2.4, 37)), 4
 _SHARPNESS_OF_TWO, _SHARPNESS = (1.0, 0.35), (1.5, 0.7)
 _SCALE, _SCALE_SPREAD = 6.0, 1.0

@@ -65,10 +65,13 @@ class Process:
             total += part.weight * self.coupled.probabilities(mean + offset, variance)
         return total
 
-    def variations(self, views: Sequence[View]) -> Array:
-        """Expected variance over the points of every term but the constant, (functions, terms)."""
+    def variations(self, views: Sequence[View]) -> Sequence[Array]:
+        """Expected variance over the points of every term but the constant, for each function.
+
+        The local term is the last, if a function has one.
+        """
         if self.coupled is None:
-            return np.stack([function.variations(views) for function in self.functions])
+            return [function.variations(views) for function in self.functions]
         each = [
             part.weight * class_variations(fields, views[part.layer])
             for part, fields in self._coupled_fields()
