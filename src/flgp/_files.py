@@ -49,6 +49,10 @@ def check_target(path: str | os.PathLike[str], inputs: Iterable[str | os.PathLik
     try:
         mode = target.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
+        if not target.parent.is_dir():
+            raise FileNotFoundError(
+                f"There is no folder {target.parent} for {target.name}. Create it first."
+            ) from None
         return target
     if not stat.S_ISREG(mode):
         kind = next((name for is_kind, name in _KINDS if is_kind(mode)), "not a regular file")

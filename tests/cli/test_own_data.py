@@ -595,3 +595,25 @@ def test_prediction_of_a_long_file_needs_the_memory_of_a_block(tables, tmp_path,
     )
     assert len(pandas.read_csv(tmp_path / "p.csv")) == 160_000
     assert long - short < 0.7 * (whole - short)
+
+
+def test_a_table_with_predictions_in_it_is_predicted_and_labelled_again(tables, model, tmp_path, capsys):
+    folder, _, _ = tables
+    answer, again, chosen = tmp_path / "answer.csv", tmp_path / "again.csv", tmp_path / "to_label.csv"
+    out, _ = succeed(capsys, "predict", model, folder / "n.csv", "--keep", "-o", answer)
+    assert "flgp_prediction" in out
+    succeed(capsys, "predict", model, answer, "--keep", "-o", again)
+    assert answer.read_text() == again.read_text()
+    succeed(capsys, "label", model, answer, "-n", 3, "-o", chosen)
+    assert pandas.read_csv(chosen).columns.tolist() == ["flgp_row", "height", "u", "v", "flgp_prediction"]
+    told = succeed(capsys, "fit", answer, "--target", "height", "-o", tmp_path / "second.flgp", "--cv", 0)
+    assert "written by flgp" in " ".join("".join(told).split())
+
+
+def test_fit_says_how_to_evaluate_the_same_model(tables, tmp_path, capsys):
+    folder, _, _ = tables
+    options = ("--exclude", "u", "--task", "regression", "--option", "n_anchors=50")
+    out, _ = succeed(
+        capsys, "fit", folder / "n.csv", "--target", "height", "--cv", 0, "-o", tmp_path / "m.flgp", *options
+    )
+    assert "--target height --exclude u --task regression --option n_anchors=50" in " ".join(out.split())

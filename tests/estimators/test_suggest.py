@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import flgp
 from conftest import ring
 from flgp import FLGPClassifier, FLGPRegressor
 from flgp.estimators.coverage import correlated, cover, diffusion_time
@@ -133,3 +134,10 @@ def test_errors(heights):
         model.suggest(X, 3, strategy="best")
     with pytest.raises(ValueError, match="rows without a label"):
         model.suggest(X[:2], 3)
+
+
+def test_a_compact_model_says_that_it_does_not_know_its_labels(heights, tmp_path):
+    X, _, model, _ = heights
+    flgp.save(model, tmp_path / "small.flgp", compact=True)
+    with pytest.warns(UserWarning, match="does not hold its labels"):
+        flgp.load(tmp_path / "small.flgp").suggest(X, 3)

@@ -123,3 +123,35 @@ def test_empty_and_unwritable_files(tmp_path, frame):
         read_table(tmp_path / "z.csv")
     with pytest.raises(TableError, match="cannot be written"):
         write_table(frame, tmp_path / "gone" / "t.csv")
+
+
+def test_what_flgp_wrote_into_a_table_is_no_feature(frame):
+    answered = frame.assign(flgp_prediction=frame["y"] + 0.1, flgp_std=[0.1, 0.2, 0.3, 0.4])
+    schema = Schema.of(answered, "y")
+    assert schema.feature_names == Schema.of(frame, "y").feature_names
+    assert "'flgp_prediction', 'flgp_std'" in schema.notes[0]
+    assert "flgp_std" in Schema.of(answered, "y", ["a", "flgp_std"]).feature_names
+
+
+def test_codes_with_leading_zeros_are_categories(frame):
+    schema = Schema.of(frame.assign(code=["01067", "80331", "01067", "20095"]), "y", ["code"])
+    assert schema.feature_names == ["code=01067", "code=20095", "code=80331"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "years"),
+    [
+        (["02.02.72", "04.05.75", "21.11.90"], [1972, 1975, 1990]),
+        (["01.01.60", "01.06.98", "01.06.75", "01.06.76"], [1960, 1998, 1975, 1976]),
+        (["31.12.98", "01.01.99", "13.02.02"], [1998, 1999, 2002]),
+        (["31.12.19", "13.01.24"], [2019, 2024]),
+        (["31.12.1919", "13.01.24"], [1919, 2024]),
+    ],
+)
+def test_years_of_two_digits_are_of_one_century(tmp_path, cells, years):
+    path = tmp_path / "dates.csv"
+    path.write_text("day,y\n" + "".join(f"{cell},{i}\n" for i, cell in enumerate(cells)))
+    notes: list[str] = []
+    found = read_table(path, notes=notes)["day"]
+    assert found.dt.year.tolist() == years
+    assert any("two digits" in note for note in notes)

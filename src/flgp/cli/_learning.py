@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -99,6 +100,16 @@ class Learning:
             raise TableError(f"Unknown scaling {self.scaling!r}. Use one of {', '.join(SCALINGS)}.")
         if self.missing not in MISSING_RULES:
             raise TableError(f"Unknown --missing {self.missing!r}. Use one of {', '.join(MISSING_RULES)}.")
+
+    def as_options(self) -> str:
+        """What differs from the defaults, as a user types it, each with a space before it."""
+        words: list[str] = []
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            if value != entry.default and entry.name not in ("seed", "jobs"):
+                each = value if isinstance(value, tuple) else (value,)
+                words += [word for part in each for word in (f"--{entry.name}", quote(str(part)))]
+        return "".join(f" {word}" for word in words)
 
     @property
     def about_labels(self) -> dict[str, str]:

@@ -72,7 +72,7 @@ def fit(
     result = _result(model, table.frame, output)
     if found is not None:
         result["evaluation"] = as_dict(found)
-    work.finish(result, "\n".join([_text(result), *_verdict(model, result, data)]))
+    work.finish(result, "\n".join([_text(result), *_verdict(model, result, data, learning)]))
 
 
 def _folds(wanted: int | None, n_labeled: int, silent: bool) -> int:
@@ -94,7 +94,7 @@ def _reduced(estimator: Any) -> list[str]:
     return notes
 
 
-def _verdict(model: TableModel, result: dict[str, Any], data: Path) -> list[str]:
+def _verdict(model: TableModel, result: dict[str, Any], data: Path, learning: Learning) -> list[str]:
     """What was learned, how good it is, and what to do next, in words."""
     from ..model_selection.verdict import what_was_learned
 
@@ -103,7 +103,8 @@ def _verdict(model: TableModel, result: dict[str, Any], data: Path) -> list[str]
     if "evaluation" in result:
         lines += result["evaluation"]["verdict"]
     else:
-        lines.append(f"How good is it? flgp evaluate {table} --target {quote(str(model.schema.target))}")
+        target = quote(str(model.schema.target))
+        lines.append(f"How good is it? flgp evaluate {table} --target {target}{learning.as_options()}")
     return [*lines, f"Next: flgp report {file} {table}, or flgp predict {file} NEW.csv -o predictions.csv"]
 
 

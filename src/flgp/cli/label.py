@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ..tables import ReadOptions, TableError, read_table, write_table
+from ..tables.identifiers import OWN_PREFIX, without_own
 from ..tables.writing import check_output
 from ._options import (
     AS_FOUND,
@@ -58,6 +60,8 @@ def label(
             rows, target = frame.assign(flgp_row=range(1, len(frame) + 1)), fitted.schema.target
             if target in frame.columns:
                 rows = rows[fitted.target_values(frame).isna().to_numpy()]
+                # A compact model does not know its labels, but the table does.
+                warnings.filterwarnings("ignore", "The model does not hold its labels")
             if len(rows) < number:
                 raise TableError(
                     f"The table has {len(rows)} row(s) without a label. Ask for at most that many with -n."
@@ -68,9 +72,9 @@ def label(
             predictions = fitted.predict(found)
         with work.stage("writing the rows"):
             first = ["flgp_row", *([target] if target in found.columns else [])]
-            told = predictions[["prediction"]].add_prefix("flgp_")
-            ordered = found[[*first, *(name for name in found.columns if name not in first)]]
-            write_table(ordered.join(told), output)
+            told = predictions[["prediction"]].add_prefix(OWN_PREFIX)
+            others = [name for name in without_own(found).columns if name not in first]
+            write_table(found[[*first, *others]].join(told), output)
     result = {"output": str(output), "rows": [int(row) for row in found["flgp_row"]], "strategy": strategy}
     work.finish(
         result,

@@ -9,6 +9,7 @@ import numpy as np
 import typer
 
 from ..tables import ReadOptions, TableError, read_blocks
+from ..tables.identifiers import OWN_PREFIX, without_own
 from ..tables.writing import TableWriter, check_output
 from ._options import (
     AS_FOUND,
@@ -92,10 +93,11 @@ def predict(
             columns = {"exposure": exposure, "trials": trials}
             for frame in read_blocks(data, block_rows, reading, work.notes):
                 predictions = rounded(fitted.predict(frame, coverage, work.notes, columns), digits)
-                rows, names = rows + len(frame), list(predictions.columns)
+                rows += len(frame)
                 n_far += int(np.sum(predictions["distance"].to_numpy() > far))
-                prefixed = predictions.add_prefix("flgp_")
-                table = pandas.concat([frame, prefixed], axis=1) if keep else predictions
+                prefixed = predictions.add_prefix(OWN_PREFIX)
+                table = pandas.concat([without_own(frame), prefixed], axis=1) if keep else predictions
+                names = list(prefixed.columns if keep else predictions.columns)
                 writer.write(table)
                 work.tell(f"{rows:,} rows")
     work.notes[:] = list(dict.fromkeys(work.notes))

@@ -8,6 +8,7 @@ row at a time, each given the labels that those before it will have: copies of a
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -203,6 +204,11 @@ def _has_label(model: LatentModel, X: Array) -> BoolArray:
     """Which rows are points that have a label already."""
     known = getattr(model, "_labels_", None)
     if known is None:
+        warnings.warn(
+            "The model does not hold its labels (it was saved with compact=True, or there are too many), so "
+            "rows that have one may be suggested. Leave them out of X.",
+            stacklevel=4,
+        )
         return np.zeros(len(X), dtype=bool)
     seen = {row.tobytes() for row in np.ascontiguousarray(known.points, dtype=np.float64)}
     return np.array([np.ascontiguousarray(row, dtype=np.float64).tobytes() in seen for row in X])

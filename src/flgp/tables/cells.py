@@ -69,6 +69,9 @@ _SPACES = "\u00a0\u202f\u2009 '’"  # thousands marks besides comma and point
 _WITH_POINT = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d*)?")
 _WITH_COMMA = re.compile(r"[-+]?(\d{1,3}(\.\d{3})+(,\d*)?|\d+,\d*|,\d+)")
 _SPACED = re.compile(rf"[-+]?\d{{1,3}}([{_SPACES}]\d{{3}})+([.,]\d*)?")
+_CODE = re.compile(r"0\d+")
+# Two-digit years below this, at the end of those of a column, are of this century.
+_THIS_CENTURY = 40
 _ISO = re.compile(r"\d{4}-\d{1,2}(-\d{1,2})?([T ]\d.*)?|\d{4}/\d{1,2}/\d{1,2}( \d.*)?")
 _DAY = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})( \d{1,2}:\d{2}(:\d{2})?)?")
 
@@ -204,6 +207,11 @@ def is_mixed(texts: Any) -> bool:
     return bool(_MIXED <= share < MOSTLY)
 
 
+def is_code(cells: Sequence[str]) -> bool:
+    """Whether all cells are digits and some have leading zeros, as postcodes do: these are not numbers."""
+    return all(cell.isdigit() for cell in cells) and any(_CODE.fullmatch(cell) for cell in cells)
+
+
 def booleans_of(texts: Any) -> Array | None:
     """1 for yes, 0 for no and NaN for missing, if all cells are such words; otherwise None."""
     cells = {str(cell).lower() for cell in texts if cell is not None}
@@ -240,14 +248,38 @@ def dates_of(texts: Any, order: str | None = None) -> tuple[Any, str | None] | N
         day_first = first > 12 or (doubtful and known[0][2] == ".")
         if order is not None:
             day_first, doubtful = order == "day-first", False
-        found = pandas.to_datetime(cells, format="mixed", dayfirst=day_first, errors="coerce")
+        full, century = _with_centuries(cells, parts)
+        found = pandas.to_datetime(full, format="mixed", dayfirst=day_first, errors="coerce")
         other = "month-first" if day_first else "day-first"
-        note = (
-            f"dates such as {cells.iloc[0]!r} were read with the {'day' if day_first else 'month'} first; "
-            f"if that is wrong, use --dates {other}"
-            if doubtful
-            else None
-        )
+        remarks = [century] if century else []
+        if doubtful:
+            remarks.append(
+                f"dates such as {cells.iloc[0]!r} were read with the {'day' if day_first else 'month'} "
+                f"first; if that is wrong, use --dates {other}"
+            )
+        note = "; ".join(remarks) or None
     if found.notna().mean() < MOSTLY:
         return None
     return found.reindex(texts.index), note
+
+
+def _with_centuries(cells: Any, parts: Any) -> tuple[Any, str | None]:
+    """Dates with years of four digits, and a note if some had two.
+
+    The years of a column are taken to be as close together as they can be: 98, 99 and 02 are 1998 to 2002,
+    60 to 98 are 1960 to 1998, whatever the year is today.
+    """
+    short = [part is not None and len(part[4]) == 2 for part in parts]
+    years = sorted({int(part[4]) for part, two in zip(parts, short, strict=True) if two})
+    if not years:
+        return cells, None
+    gaps = np.diff([*years, years[0] + 100])
+    last = years[max(i for i, gap in enumerate(gaps) if gap == gaps.max())]  # before the largest gap
+    end = last + (2000 if last < _THIS_CENTURY else 1900)
+    full = cells.copy()
+    for i, (part, two) in enumerate(zip(parts, short, strict=True)):
+        if two:
+            year = end - (last - int(part[4])) % 100
+            full.iloc[i] = f"{part[1]}{part[2]}{part[3]}{part[2]}{year}{part[5] or ''}"
+    first = end - max((last - year) % 100 for year in years)
+    return full, f"years of two digits were read as {first} to {end}; write four digits if that is wrong"

@@ -13,6 +13,8 @@ _ID_NAME = re.compile(
     r"|.*[_\-. ](?i:id|uuid|guid|key|index)|.*[a-z](ID|Id|UUID)"
 )
 _FEWEST_ROWS = 10
+# What names of columns begin with that `flgp predict --keep` and `flgp label` add to a table.
+OWN_PREFIX = "flgp_"
 
 
 def identifier(values: Any, name: str) -> str | None:
@@ -35,3 +37,8 @@ def numbers_the_rows(values: Any) -> bool:
     if len(known) < _FEWEST_ROWS or known.dtype.kind not in "iuf":
         return False
     return bool((np.diff(known.to_numpy(dtype=float)) == 1.0).all())
+
+
+def without_own(frame: Any) -> Any:
+    """The table without the columns that an earlier prediction added."""
+    return frame[[name for name in frame.columns if not str(name).startswith(OWN_PREFIX)]]

@@ -10,10 +10,10 @@ import numpy as np
 
 from .._stored import stored
 from .._typing import Array, BoolArray
-from .cells import booleans_of, is_mixed, numbers_of, plain_text
+from .cells import booleans_of, is_code, is_mixed, numbers_of, plain_text
 from .columns import named_cells
 from .errors import TableError
-from .identifiers import identifier
+from .identifiers import OWN_PREFIX, identifier
 
 SCALINGS = ("standard", "range", "none")
 MISSING_RULES = ("impute", "error")
@@ -100,9 +100,15 @@ class Schema:
         if target in (features or ()):
             raise TableError(f"{target!r} is the target and cannot be a feature too.")
         wanted = [n for n in features or names if n != target and n not in exclude]
+        notes: list[str] = []
+        if not features and (own := [name for name in wanted if name.startswith(OWN_PREFIX)]):
+            notes.append(
+                f"column(s) {_listed(own)} were written by flgp, about the target itself, and were left out; "
+                "--features can name them"
+            )
+            wanted = [name for name in wanted if name not in own]
         if not wanted:
             raise TableError("The table has no column besides the target. Add features.")
-        notes: list[str] = []
         maker = _Maker(scaling, missing, bool(features), notes)
         columns = [c for name in wanted if (c := maker.column(frame[name], name)) is not None]
         if not columns:
@@ -296,7 +302,8 @@ def _kind(values: Any) -> str:
         booleans_of(texts) is not None
     ):
         return "boolean"
-    return "number" if numbers_of(texts) is not None else "category"
+    known = [str(cell) for cell in texts if cell is not None]
+    return "category" if is_code(known) or numbers_of(texts) is None else "number"
 
 
 def _read(values: Any, kind: str) -> tuple[Array | None, BoolArray | None]:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import IO
 
+from .cells import is_code
 from .errors import TableError
 
 # Names of separators that are awkward to type in a shell.
@@ -43,7 +44,6 @@ _OLD = [
 _NUMBER = re.compile(r"[-+]?\d*[.,]?\d+([eE][-+]?\d+)?")
 _WITH_COMMA = re.compile(r"[-+]?\d+,\d+")
 _GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}([,.])\d{3}")
-_CODE = re.compile(r"0\d+")
 
 Opener = Callable[[], IO[bytes]]
 
@@ -360,8 +360,6 @@ def _codes(rows: list[list[str]]) -> list[int]:
     found = []
     for i in range(width):
         cells = [fields[i] for fields in rows if i < len(fields) and fields[i]]
-        digits = [cell for cell in cells if cell.isdigit()]
-        zeros = sum(bool(_CODE.fullmatch(cell)) for cell in digits)
-        if zeros and len(digits) == len(cells):
+        if is_code(cells):
             found.append(i)
     return found
