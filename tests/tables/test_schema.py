@@ -155,3 +155,15 @@ def test_years_of_two_digits_are_of_one_century(tmp_path, cells, years):
     found = read_table(path, notes=notes)["day"]
     assert found.dt.year.tolist() == years
     assert any("two digits" in note for note in notes)
+
+
+def test_a_cell_that_is_neither_yes_nor_no_is_missing():
+    frame = pandas.DataFrame({"bio": ["ja", "nein"] * 20, "y": np.arange(40.0)})
+    schema = Schema.of(frame, "y")
+    new, notes = frame.copy(), []
+    new.loc[3, "bio"] = "vielleicht"
+    X = schema.matrix(new, notes)
+    np.testing.assert_array_equal(np.delete(X, 3, axis=0), np.delete(schema.matrix(frame), 3, axis=0))
+    assert "row 4 ('vielleicht') is not yes or no" in notes[0]
+    with pytest.raises(TableError, match="text now"):
+        schema.matrix(frame.assign(bio="vielleicht"))

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._stored import stored
 from .._typing import Array, BoolArray
-from .cells import booleans_of, is_code, is_mixed, numbers_of, plain_text
+from .cells import MOSTLY, NO, YES, booleans_of, is_code, is_mixed, numbers_of, plain_text
 from .columns import named_cells
 from .errors import TableError
 from .identifiers import OWN_PREFIX, identifier
@@ -143,7 +143,8 @@ class Schema:
             )
         if broken is not None and broken.any():
             notes.append(
-                f"column {column.name!r}: {named_cells(values, broken)} not a number, taken as missing"
+                f"column {column.name!r}: {named_cells(values, broken)} not "
+                f"{'yes or no' if column.kind == 'boolean' else 'a number'}, taken as missing"
             )
         gone = _missing(numbers, column.name)
         if gone.any():
@@ -327,6 +328,11 @@ def _read(values: Any, kind: str) -> tuple[Array | None, BoolArray | None]:
         found = booleans_of(words)
         if found is not None or texts.isna().all():
             return (np.full(len(texts), np.nan) if found is None else found), None
+        cells = [None if cell is None else str(cell) for cell in texts]
+        strange = np.array([cell is not None and cell.lower() not in YES | NO for cell in cells])
+        if strange.sum() <= (1.0 - MOSTLY) * sum(cell is not None for cell in cells):
+            known = [None if odd else cell for cell, odd in zip(cells, strange, strict=True)]
+            return booleans_of(known), strange
     numbers = numbers_of(texts)
     return (None, None) if numbers is None else (numbers.values, numbers.broken)
 
