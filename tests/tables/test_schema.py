@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from flgp.tables import Schema, TableError, read_table, write_table
+from flgp.tables.guards import suspicions
 from flgp.tables.model import labels, numbers
 
 pandas = pytest.importorskip("pandas")
@@ -167,3 +168,13 @@ def test_a_cell_that_is_neither_yes_nor_no_is_missing():
     assert "row 4 ('vielleicht') is not yes or no" in notes[0]
     with pytest.raises(TableError, match="text now"):
         schema.matrix(frame.assign(bio="vielleicht"))
+
+
+def test_long_numbers_that_name_the_rows_are_noted():
+    rng = np.random.default_rng(0)
+    table = pandas.DataFrame({"a": rng.normal(size=30), "y": rng.normal(size=30)})
+    customers = table.assign(customer=rng.integers(10**17, 10**18, size=30))
+    assert any("'customer'" in note for note in suspicions(customers, "y", ["a", "customer"]))
+    sales = table.assign(sales=rng.integers(0, 10**9, size=30))  # a few of them are small
+    sales.loc[0, "sales"] = 12
+    assert not suspicions(sales, "y", ["a", "sales"])

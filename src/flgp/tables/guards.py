@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .identifiers import numbers_the_rows
+from .identifiers import names_the_rows, numbers_the_rows
 
 _FEWEST_ROWS = 5
 # A column whose correlation with the target is above this is a copy of it in other units.
@@ -44,6 +44,11 @@ def suspicions(frame: Any, target: str, features: Sequence[str]) -> list[str]:
             notes.append(
                 f"column {name!r} numbers the rows: if that means nothing, leave it out with "
                 f"--exclude {name!r}"
+            )
+        if names_the_rows(values) and len(features) > 1:
+            notes.append(
+                f"column {name!r} has a different long number in every row, as customers and orders do: if "
+                f"it only names the rows, leave it out with --exclude {name!r}"
             )
         if (mark := _sentinel(values)) is not None:
             notes.append(

@@ -13,6 +13,8 @@ _ID_NAME = re.compile(
     r"|.*[_\-. ](?i:id|uuid|guid|key|index)|.*[a-z](ID|Id|UUID)"
 )
 _FEWEST_ROWS = 10
+# A whole number of nine digits or more.
+_LONG = 1e8
 # What names of columns begin with that `flgp predict --keep` and `flgp label` add to a table.
 OWN_PREFIX = "flgp_"
 
@@ -37,6 +39,15 @@ def numbers_the_rows(values: Any) -> bool:
     if len(known) < _FEWEST_ROWS or known.dtype.kind not in "iuf":
         return False
     return bool((np.diff(known.to_numpy(dtype=float)) == 1.0).all())
+
+
+def names_the_rows(values: Any) -> bool:
+    """Whether every row has a whole number of its own, of so many digits that it measures nothing."""
+    known = values.dropna()
+    if len(known) < _FEWEST_ROWS or known.dtype.kind not in "iuf" or known.nunique() < len(known):
+        return False
+    numbers = known.to_numpy(dtype=float)
+    return bool((numbers == np.floor(numbers)).all() and (np.abs(numbers) >= _LONG).all())
 
 
 def without_own(frame: Any) -> Any:
