@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from ..._linalg import distinct_rows
-from ..._threads import thread_map
 from ..._typing import Array, IntArray
 from .lloyd import cluster_means, plain_lloyd
 from .neighbors import MAX_TREE_COLUMNS, NeighborSearch
@@ -18,8 +17,6 @@ _ROUGH, _FINE = 1e-2, 1e-3
 _ROUGH_POINTS = 8
 # Fractions of the centres that the first and last relocations move; halved when a move does not help.
 _RELOCATED, _LAST_RELOCATED = 0.1, 0.02
-# Few points are not worth a thread.
-_ROWS_PER_TASK, _FEW_POINTS = 2_048, 8_192
 
 
 def kmeans(
@@ -97,12 +94,7 @@ def _lloyd(points: Array, centers: Array, tol: float, max_iter: int) -> tuple[Ar
 
 def _assign(points: Array, centers: Array, k: int) -> tuple[IntArray, Array]:
     """The k nearest centres of every point and the squared distances, each (n, k)."""
-    search = NeighborSearch(centers)
-    if len(points) <= _FEW_POINTS:
-        return search(points, k)
-    starts = range(0, len(points), _ROWS_PER_TASK)
-    parts = list(thread_map(lambda i: search(points[i : i + _ROWS_PER_TASK], k), starts))
-    return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+    return NeighborSearch(centers)(points, k)
 
 
 def _relocate(points: Array, centers: Array, count: int) -> Array:

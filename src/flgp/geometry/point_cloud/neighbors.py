@@ -7,12 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.spatial import cKDTree
 
+from ..._threads import current_threads
 from ..._typing import Array, IntArray
 from .bounds import DistanceBounds
 from .tiles import score_tiles, smallest
 
 # Above this many columns a KD-tree visits most of its leaves and BLAS is faster.
 MAX_TREE_COLUMNS = 12
+# Fewer rows than this are not worth a second thread of the tree.
+_ROWS_PER_THREAD = 8_192
 # Up to this many neighbours are searched by bounds of the distances.
 _FEW_NEIGHBORS = 10
 # Single precision picks the candidates; this many spare ones are re-ranked in double precision.
@@ -52,7 +55,8 @@ class NeighborSearch:
         """Indices (b, r) and squared distances (b, r) of the nearest anchors, nearest first."""
         r, X = min(r, len(self.anchors)), self.bounded(X)
         if self._tree is not None:
-            distance, index = self._tree.query(X, k=np.arange(1, r + 1))
+            workers = current_threads() if len(X) >= _ROWS_PER_THREAD else 1
+            distance, index = self._tree.query(X, k=np.arange(1, r + 1), workers=workers)
             return index.astype(np.int32), distance**2
         return self._brute_force(X, r)
 
