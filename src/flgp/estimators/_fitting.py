@@ -78,7 +78,7 @@ def _attempt(
     in_memory = geometry.fitted_places() is not None or not is_streamed(rows)
     labels = replace(labels, in_memory=in_memory and not is_distributed(rows))
     kind = local_kind(model, geometry, labels, problem)
-    terms = Composition(linear_term(model, geometry, rows, labels), kind)
+    terms = Composition(linear_term(model, geometry, rows), kind)
     terms = with_relevance(model, geometry, labels, problem, terms)
     inputs = _labeled_inputs(model, geometry, labels, terms)
     count = model.n_eigenpairs

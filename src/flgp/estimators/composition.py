@@ -10,7 +10,6 @@ import numpy as np
 from .._typing import Array, RowLike
 from ..geometry.base import FittedGeometry
 from ..geometry.graph import FittedGraph
-from ..geometry.point_cloud import FittedCloud
 from ..likelihoods import Bernoulli, Categorical, Gaussian
 from ..terms import Linear
 from .labels import Labels
@@ -39,7 +38,7 @@ class Composition:
         return cls(model._linear_, model._local_kind_, model._local_scale_, relevance)
 
 
-def linear_term(model: LatentModel, geometry: FittedGeometry, rows: RowLike, labels: Labels) -> Linear | None:
+def linear_term(model: LatentModel, geometry: FittedGeometry, rows: RowLike) -> Linear | None:
     """The covariates, on one scale, after some steps of a graph's walk if asked for."""
     roles, steps = model._roles_, model.linear_steps
     if roles.linear is None:
@@ -49,8 +48,7 @@ def linear_term(model: LatentModel, geometry: FittedGeometry, rows: RowLike, lab
             )
         return None
     if isinstance(model.linear, str) and model.linear == "auto":
-        assert isinstance(geometry, FittedCloud)
-        return Linear.of_points(geometry.anchors, labels.points[:, roles.linear], roles.linear)
+        return Linear.of(rows, roles.linear, on_cloud=True)
     if not steps:
         return Linear.of(rows, roles.linear)
     if not isinstance(geometry, FittedGraph):

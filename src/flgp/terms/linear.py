@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg
 
 from .._stored import stored
-from .._typing import Array, BoolArray, IntArray, RowLike
+from .._typing import Array, IntArray, RowLike
 from ..geometry.base import MatrixRows
 from ..priors import HalfNormal, Prior
 from ..rows.blocks import row_blocks
@@ -41,20 +41,10 @@ class Linear:
     parameters = (VARIANCE,)
 
     @classmethod
-    def of(cls, rows: RowLike, columns: IntArray) -> Linear:
+    def of(cls, rows: RowLike, columns: IntArray, on_cloud: bool = False) -> Linear:
         """Columns of the fitted rows (n, p)."""
         summary = summarize(rows, columns)
-        return cls(columns, summary.mean, common_scale(summary))
-
-    @classmethod
-    def of_points(cls, anchors: Array, labelled: Array, columns: IntArray) -> Linear:
-        """Columns of a point cloud, from its anchors (s, q): rows in a file need not be read once more.
-
-        Anchors are averages, so that only labelled rows (m, q) can tell which columns hold indicators.
-        """
-        indicator = np.asarray(((labelled == 0) | (labelled == 1)).all(axis=0))
-        summary = replace(summarize(anchors, np.arange(len(columns))), indicator=indicator)
-        return cls(columns, summary.mean, common_scale(summary), on_cloud=True)
+        return cls(columns, summary.mean, common_scale(summary), on_cloud=on_cloud)
 
     @classmethod
     def of_nodes(cls, table: Array, walked: Array, columns: IntArray, node_column: int) -> Linear:
@@ -142,7 +132,8 @@ class Summary:
 
     mean: Array
     deviation: Array  # standard deviation
-    indicator: BoolArray  # whether a column holds zeros and ones only
+    zeros: Array  # share of the rows that are exactly 0
+    ones: Array  # and exactly 1
 
 
 def summarize(rows: RowLike, columns: IntArray) -> Summary:
@@ -151,27 +142,31 @@ def summarize(rows: RowLike, columns: IntArray) -> Summary:
 
     def sums(block: Array) -> Array:
         own = np.asarray(block[:, columns], dtype=np.float64)
-        other = np.count_nonzero((own != 0) & (own != 1), axis=0)
+        counts = [np.count_nonzero(own == value, axis=0) for value in (0.0, 1.0)]
         own = own - origin
-        return np.stack([np.full(len(columns), len(own)), own.sum(axis=0), (own**2).sum(axis=0), other])
+        moments = [own.sum(axis=0), np.einsum("ij,ij->j", own, own)]
+        return np.stack([np.full(len(columns), len(own)), *moments, *counts])
 
-    n, first, second, other = row_blocks(rows).reduce(sums)
+    n, first, second, zeros, ones = row_blocks(rows).reduce(sums)
     mean = first / n
     variance = np.maximum(second / n - mean**2, 0.0)
     # What rounding leaves of a constant column is no information.
     variance[variance < 1e-14 * (second / n + origin**2)] = 0.0
-    return Summary(origin + mean, np.sqrt(variance), other == 0)
+    return Summary(origin + mean, np.sqrt(variance), zeros / n, ones / n)
 
 
 def common_scale(summary: Summary) -> Array:
     """Factors (q,) that put columns on one scale, their mean variance 1; 0 for a constant column.
 
     Quantities are divided by two standard deviations, as regression does to compare them with indicators
-    (Gelman 2008). Indicators stay in their own unit: to divide a rare one by its small deviation would let
-    the few rows that have it count most.
+    (Gelman 2008), and indicators stay in their own unit: to divide a rare one by its small deviation would
+    let the few rows that have it count most. Counts that are mostly 0 or 1, and amounts that are mostly 0,
+    lie between the two: the unit is the typical difference of two rows that differ.
     """
-    deviation = summary.deviation
-    scale = np.divide(0.5, deviation, out=np.zeros(len(deviation)), where=deviation > 0)
-    scale[summary.indicator & (deviation > 0)] = 1.0
-    spread = np.sqrt(np.mean((deviation * scale) ** 2))
+    variance = summary.deviation**2
+    differ = 1.0 - summary.zeros**2 - summary.ones**2  # of two rows, if no other value occurs twice
+    quantity = 1.0 - summary.zeros - summary.ones
+    unit = 2.0 * variance * (1.0 + quantity)
+    scale = np.sqrt(np.divide(differ, unit, out=np.zeros(len(unit)), where=variance > 0))
+    spread = np.sqrt(np.mean(variance * scale**2))
     return scale / spread if spread > 0 else scale
