@@ -24,6 +24,7 @@ from ..._threads import thread_count, threads
 from ..._typing import Array, IntArray
 from ...geometry import Graph, Mesh, Sphere, TangentSphere
 from ...geometry.cotangent import stiffness_and_mass
+from ..labels import only_at
 from .catalogue import parser_for
 
 PARTS = ("groups", "globe", "winds", "graph", "mesh")
@@ -49,8 +50,7 @@ def globe(folder: Path, draws: int) -> None:
     print("| model | draw | RMSE | coverage | s |\n| --- | --- | --- | --- | --- |")
     for draw in range(draws):
         labelled = np.random.default_rng(draw).choice(len(f), len(f) // 100, replace=False)
-        y = np.full(len(f), np.nan)
-        y[labelled] = f[labelled]
+        y = only_at(labelled, f)
         rest = np.setdiff1d(np.arange(len(f)), labelled)
         for name, (X, options) in models.items():
             start = time.perf_counter()
@@ -143,8 +143,7 @@ def graph(folder: Path, draws: int) -> None:
         shape=(n, words),
     ).toarray()
     X, y = np.column_stack([np.arange(n), table]), data["y"]
-    labels = np.full(n, -1)
-    labels[data["train"]] = y[data["train"]]
+    labels = only_at(data["train"], y)
     print("| terms | classes | accuracy % | s |\n| --- | --- | --- | --- |")
     models: dict[str, tuple[Array, dict[str, Any]]] = {
         "graph": (X[:, :1], {}),

@@ -15,6 +15,7 @@ import numpy as np
 from ... import FLGPClassifier
 from ...datasets import circles
 from ...metrics import error_rate, negative_log_likelihood
+from ..labels import only_at
 from .catalogue import parser_for, whole
 
 
@@ -32,11 +33,9 @@ def new_points(n: int, base_kernel: str, seeds: int) -> Errors:
     for seed in range(seeds):
         data, new = circles(n, random_state=seed), circles(10_000, random_state=10_000 + seed)
         labeled = np.random.default_rng(seed).choice(n, 50, replace=False)
-        y = np.full(n, -1)
-        y[labeled] = data.y[labeled]
         rest = np.setdiff1d(np.arange(n), labeled)
         model = FLGPClassifier(n_anchors=600, n_eigenpairs=100, base_kernel=base_kernel, random_state=seed)
-        p = model.fit(data.X, y).predict_proba(data.X[rest])
+        p = model.fit(data.X, only_at(labeled, data.y)).predict_proba(data.X[rest])
         rows.append(
             (
                 error_rate(data.y[rest], model.classes_[p.argmax(axis=1)]),

@@ -25,6 +25,7 @@ from ...inference.chains import run_chains
 from ...inference.gibbs import gibbs_sampler
 from ...inference.posterior import Design
 from ...metrics import expected_calibration_error, negative_log_likelihood
+from ..labels import only_at
 from .catalogue import parser_for
 
 GIBBS = "Gibbs, one-vs-rest"
@@ -122,8 +123,7 @@ def compare(
     """By method: difference, NLL, ECE, error in %; and the worst R-hat."""
     X, y = problem.X, problem.y
     shown = np.random.default_rng(problem.seed).permutation(len(X))[: problem.m]
-    labels = np.full(len(X), -1)
-    labels[shown] = y[shown]
+    labels = only_at(shown, y)
     hidden = np.setdiff1d(np.arange(len(X)), shown)
     classes = np.unique(y[shown])
     options = {"random_state": problem.seed, "n_jobs": 1, **problem.options}

@@ -29,6 +29,7 @@ from ...likelihoods import Observations
 from ...process.kriging import JointPosterior, kriged_moments, kriging_weights
 from ...terms.local.euclidean import LocalModel, has_shape
 from ...terms.local.neighborhoods import coarse_to_fine, previous_neighborhoods
+from ..labels import only_at
 from .catalogue import parser_for
 
 RIVAL_KERNELS = ("squared_exponential", "matern52", "rational_quadratic")
@@ -65,8 +66,7 @@ class Result:
 def flgp(problem: Problem, residual: str | None) -> Result:
     """FLGP, with or without the short-range part."""
     start = time.perf_counter()
-    y = np.full(len(problem.X), np.nan)
-    y[problem.labeled] = problem.y[problem.labeled]
+    y = only_at(problem.labeled, problem.y)
     model: Any = FLGPRegressor(residual=residual, random_state=0, **problem.settings).fit(problem.X, y)
     mean, sd = model.predict(problem.X[problem.rest], return_std=True)
     seconds = time.perf_counter() - start
@@ -243,8 +243,7 @@ def counts(seeds: int) -> None:
             f = 1.0 + 0.5 * data.f
             y, order = rng.poisson(np.exp(f)).astype(float), rng.permutation(20_000)
             rest = order[m:]
-            target = np.full(20_000, np.nan)
-            target[order[:m]] = y[order[:m]]
+            target = only_at(order[:m], y)
             for name, options in kinds.items():
                 start = time.perf_counter()
                 model: Any = FLGPRegressor(likelihood="poisson", random_state=0, **options)
