@@ -65,7 +65,7 @@ class Brain(Experiment):
 
     def run(self, job: Mapping[str, Any], options: Options) -> Row:
         """Errors on the held-out voxels."""
-        from ...neuro.scores import score_predictions
+        from ...neuro.completion import score_predictions
 
         X, y = study_of(options).data(job["subject"])
         labels, anchors, _, _ = seeds(options, seed_of(job["subject"]), job["repeat"])
