@@ -68,7 +68,7 @@ class FittedSphere(Known):
         X = finite(X, start)
         if self.n_columns == 3:
             length = np.linalg.norm(X, axis=1, keepdims=True)
-            # The centre has no direction; any will do, since it is far off the sphere.
+            # The centre has no direction, and any is as good: it is far off the sphere.
             return np.where(length > 0, X / np.where(length > 0, length, 1.0), np.array([0.0, 0.0, 1.0]))
         refuse(
             np.abs(X[:, 0]) > 90.0,

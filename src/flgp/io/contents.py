@@ -287,7 +287,10 @@ class _Fit:
         elif coupled or (self.sections["one target"] and count != 1):
             raise wrong("process", "has another number of functions than the model has targets")
         elif (process["correlation"] is None) != (self.given.get("coregionalization") is None):
-            raise wrong("process", "links outputs where the parameters do not, or the other way round")
+            raise wrong(
+                "process",
+                "links outputs although the parameters do not ask for it, or does not although they do",
+            )
         elif self.labels is not None and self.labels["y"].shape[1:] != (count,):
             raise wrong("labels", "have another number of targets than the model")
 

@@ -35,7 +35,7 @@ def numbered_parts(check: Check, record: Record, where: str) -> None:
 
     def complete(parts: np.ndarray) -> bool:
         top = int(parts.max())
-        # More parts than nodes cannot be; `bincount` of a larger number would not fit in memory.
+        # There are at most as many parts as nodes; `bincount` of a larger number would not fit in memory.
         return top < len(parts) and bool(np.bincount(parts).all()) and capped <= top + 1
 
     check.later(where, "has connected parts that are not numbered from 0", complete, record["components"])
@@ -273,7 +273,7 @@ def _linked_fits(check: Check, record: Record, where: str) -> None:
         raise wrong(where, "links functions that have no common weights")
     if len({part["constant_factor"].shape for part in fields}) != 1:
         raise wrong(where, "links functions that have no common weights")
-    check.later(where, "has correlations that are none", _is_correlation, record["correlation"])
+    check.later(where, "has a correlation matrix that is not valid", _is_correlation, record["correlation"])
 
 
 def _is_correlation(matrix: np.ndarray) -> bool:
@@ -346,7 +346,7 @@ _COORDINATES = {
 
 
 def n_coordinates(geometry: Record) -> int | None:
-    """How many coordinates a local term on this geometry has; None: there is none."""
+    """How many coordinates a local term on this geometry has; None if the geometry has no coordinates."""
     if geometry.concept == "fitted product of geometries":
         each = [n_coordinates(factor) for factor in geometry["factors"]]
         return None if None in each else sum(count for count in each if count is not None)

@@ -66,8 +66,8 @@ def save(model: Any, path: str | os.PathLike[str], *, compact: bool = False) -> 
     compact : bool
         A much smaller file for predictions, which agree to 1e-4: numbers of large arrays in 4 bytes where
         that is enough, the posterior by its weights, and no rows of the fit but those that the model consists
-        of (anchors, labelled points of a local term). `update` and `log_marginal_likelihood` need the labels,
-        and say so.
+        of (anchors, labelled points of a local term). `update` and `log_marginal_likelihood` need the labels
+        and raise an error without them.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def _contents(name: str, estimator: Any, table: Any, witness: Any) -> tuple[dict
 
 
 def _compact_contents(name: str, estimator: Any, table: Any) -> tuple[dict[str, Any], list[np.ndarray]]:
-    """The same without rows of the fit, and with 4 bytes for a number of a large array where they will do."""
+    """The same without fitted rows, and with 4 bytes per number of a large array where that is enough."""
     short = without_rows(estimator)
     header, arrays = _contents(name, short, table, estimator)
     # What the file holds is a slightly different model: that one must reproduce its own predictions.
@@ -218,7 +218,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = DEFAULT_MAX_BYTES) ->
         except ModelFileError as error:
             raise _unreadable(path, header, error) from error
     try:
-        # What the file says is data of an unknown origin: whatever goes wrong below is its fault.
+        # The file is untrusted data: whatever goes wrong below is an error in the file.
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return _model(header, Decoder(arrays), path)

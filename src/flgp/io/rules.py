@@ -299,12 +299,12 @@ class Text:
         if not isinstance(node, str) or (self.choices is not None and node not in self.choices):
             raise wrong(where, f"is not one of {', '.join(self.choices or ('text',))}")
         if not proper_text(node):
-            raise wrong(where, "is text with half a character in it")
+            raise wrong(where, "is text with an unpaired surrogate")
         return node
 
 
 def proper_text(value: str) -> bool:
-    """Whether a string can be written: JSON may hold halves of surrogate pairs."""
+    """Whether a string can be encoded: JSON may hold unpaired surrogates."""
     return not any("\ud800" <= letter <= "\udfff" for letter in value)
 
 

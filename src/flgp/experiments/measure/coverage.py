@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from argparse import ArgumentParser
-from collections.abc import Sequence
+from argparse import ArgumentParser, Namespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,7 +39,6 @@ from ...likelihoods import (
     ZeroInflatedNegativeBinomial,
     ZeroInflatedPoisson,
 )
-from .catalogue import parser_for
 
 N, ANCHORS, EIGENPAIRS, LABELED = 400, 100, 30, 80
 GRAPH: dict[str, Any] = {
@@ -173,20 +171,17 @@ def coverage(
     return float(np.mean(shares)), float(np.std(shares) / np.sqrt(replicates)), seconds
 
 
-def parser() -> ArgumentParser:
-    """The options of the command."""
-    options = parser_for("coverage", __doc__)
-    options.add_argument("--replicates", type=int, default=50)
-    options.add_argument("--inference", nargs="+", default=["auto"], help="some of auto, laplace, ep")
-    options.add_argument("--time", type=float, default=None)
-    options.add_argument("--from-prior", action="store_true", help="truths from the priors of the model")
-    options.add_argument("--likelihood", nargs="+", choices=list(CASES), default=list(CASES))
-    return options
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("--replicates", type=int, default=50)
+    parser.add_argument("--inference", nargs="+", default=["auto"], help="some of auto, laplace, ep")
+    parser.add_argument("--time", type=float, default=None)
+    parser.add_argument("--from-prior", action="store_true", help="truths from the priors of the model")
+    parser.add_argument("--likelihood", nargs="+", choices=list(CASES), default=list(CASES))
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def measure(options: Namespace) -> None:
     """Measure and print."""
-    options = parser().parse_args(argv)
     print("| likelihood | inference | integrate | optimize | seconds per fit |\n|" + " --- |" * 5)
     for name in options.likelihood:
         for inference in options.inference:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from argparse import ArgumentParser
-from collections.abc import Callable, Sequence
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,6 @@ from ..._typing import Array, IntArray
 from ...geometry import Graph, Mesh, Sphere, TangentSphere
 from ...geometry.cotangent import stiffness_and_mass
 from ..labels import only_at
-from .catalogue import parser_for
 
 PARTS = ("groups", "globe", "winds", "graph", "mesh")
 # Points that errors of the winds are measured at.
@@ -221,18 +220,15 @@ def read_obj(path: Path) -> tuple[Array, IntArray]:
     return np.array(vertices), np.array(faces)
 
 
-def parser() -> ArgumentParser:
-    """The options of the command."""
-    options = parser_for("geometries", __doc__)
-    options.add_argument("parts", nargs="*", default=["groups"], help=f"some of {', '.join(PARTS)}")
-    options.add_argument("--data-dir", type=Path, default=Path("."))
-    options.add_argument("--draws", type=int, default=5)
-    return options
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("parts", nargs="*", default=["groups"], help=f"some of {', '.join(PARTS)}")
+    parser.add_argument("--data-dir", type=Path, default=Path("."))
+    parser.add_argument("--draws", type=int, default=5)
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def measure(options: Namespace) -> None:
     """Measure and print."""
-    options = parser().parse_args(argv)
     measures: dict[str, Callable[[Path, int], None]] = {
         "globe": globe,
         "winds": winds,

@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import warnings
-from argparse import ArgumentParser
-from collections.abc import Sequence
+from argparse import ArgumentParser, Namespace
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ from ... import FLGPClassifier
 from ...datasets import circles
 from ...metrics import error_rate, negative_log_likelihood
 from ..labels import only_at
-from .catalogue import parser_for, whole
+from .catalogue import whole
 
 
 class Errors(NamedTuple):
@@ -46,17 +45,14 @@ def new_points(n: int, base_kernel: str, seeds: int) -> Errors:
     return Errors(*np.mean(rows, axis=0).tolist())
 
 
-def parser() -> ArgumentParser:
-    """The options of the command."""
-    options = parser_for("new-points", __doc__)
-    options.add_argument("--n", type=whole, nargs="+", default=[3000, 9000, 900_000])
-    options.add_argument("--seeds", type=int, default=10)
-    return options
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("--n", type=whole, nargs="+", default=[3000, 9000, 900_000])
+    parser.add_argument("--seeds", type=int, default=10)
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def measure(options: Namespace) -> None:
     """Measure and print."""
-    options = parser().parse_args(argv)
     print("| n | base kernel | error | NLL | error of new points |\n|" + " --- |" * 5)
     for n in options.n:
         for base_kernel in ("lae", "se"):

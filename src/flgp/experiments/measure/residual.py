@@ -10,8 +10,8 @@ near 0.
 from __future__ import annotations
 
 import time
-from argparse import ArgumentParser
-from collections.abc import Callable, Iterator, Sequence
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +30,6 @@ from ...process.kriging import JointPosterior, kriged_moments, kriging_weights
 from ...terms.local.euclidean import LocalModel, has_shape
 from ...terms.local.neighborhoods import coarse_to_fine, previous_neighborhoods
 from ..labels import only_at
-from .catalogue import parser_for
 
 RIVAL_KERNELS = ("squared_exponential", "matern52", "rational_quadratic")
 PARTS = ("spiral", "circles", "sheet", "map", "counts", "cost")
@@ -291,18 +290,15 @@ def cost() -> None:
         print(f"| {kernel} | {seconds:.2f} s | {seconds / unit:.1f} |", flush=True)
 
 
-def parser() -> ArgumentParser:
-    """The options of the command."""
-    options = parser_for("residual", __doc__)
-    options.add_argument("what", nargs="*", help=f"some of {', '.join(PARTS)}; default: all")
-    options.add_argument("--seeds", type=int, default=5)
-    options.add_argument("--notes", action="store_true", help="hyperparameters of every fit, as comments")
-    return options
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("what", nargs="*", help=f"some of {', '.join(PARTS)}; default: all")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--notes", action="store_true", help="hyperparameters of every fit, as comments")
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def measure(options: Namespace) -> None:
     """Measure and print."""
-    options = parser().parse_args(argv)
     for what in options.what or PARTS:
         if what == "cost":
             cost()

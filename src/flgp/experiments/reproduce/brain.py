@@ -91,7 +91,7 @@ class Brain(Experiment):
         source = (
             f"{len(subjects)} map(s) given: " + ", ".join(subjects[:5]) + (" …" if len(subjects) > 5 else "")
             if options.maps
-            else "the one motor map that nilearn bundles, for want of others"
+            else "the motor map bundled with nilearn"
         )
         three = ("published", "paper's model", "ours")
         columns = ("method", *(f"{what} {who}" for what in ("MSE", "NLL") for who in three), "95 % cover")

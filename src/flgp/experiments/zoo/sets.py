@@ -44,7 +44,7 @@ class DataSet:
     labels
         One line of the results for each.
     rows
-        At most so many, a new random subset in each draw.
+        Maximum number; each draw has a new random subset.
     standardise
         Whether columns get variance 1.
     group
