@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
 from ..estimators import FLGPClassifier, FLGPRegressor, HeatKernelFeatures
-from ..estimators.columns import choose_roles
+from ..estimators.columns import ColumnRoles, choose_roles
 from ..process.compact_field import expanded
 from . import container
 from .codec import Decoder, Encoder
@@ -329,14 +329,16 @@ def _check_roles(estimator: Any) -> None:
         groups=getattr(estimator, "groups", None),
         residual_columns=getattr(estimator, "residual_columns", None),
     )
-    pairs: list[tuple[Any, Any]] = [(found.geometry, roles.geometry), (found.linear, roles.linear)]
-    pairs += [(found.groups, roles.groups), (found.names, roles.names)]
-    if (found.local is None) != (roles.local is None):
+    if not all(
+        (one is None) == (other is None) and np.array_equal(one, other)
+        for one, other in zip(_listed(found), _listed(roles), strict=True)
+    ):
         raise ValueError("the roles of columns are not those of the parameters")
-    if found.local is not None:
-        pairs += [(found.local.index, roles.local.index), (found.local.scale, roles.local.scale)]
-    if not all((one is None) == (other is None) and np.array_equal(one, other) for one, other in pairs):
-        raise ValueError("the roles of columns are not those of the parameters")
+
+
+def _listed(roles: ColumnRoles) -> list[Any]:
+    local = (None, None) if roles.local is None else (roles.local.index, roles.local.scale)
+    return [roles.geometry, roles.linear, roles.groups, roles.names, *local]
 
 
 def _probes(estimator: Any) -> Array:
