@@ -22,6 +22,7 @@ from .._typing import Array, IntArray, RowLike
 from ..rows.blocks import Blocks, row_blocks
 from ..rows.sources import is_streamed
 from .base import MatrixRows, closeness_of
+from .bases import Quantities
 from .eigensolvers import ROUGH, dense_eigenpairs
 from .krylov import leading_by_lanczos
 from .point_cloud.anchors import choose_anchors
@@ -81,7 +82,7 @@ class LandmarkBasis(SpectrumBasis):
 
 @stored("landmark geometry")
 @dataclass(frozen=True)
-class Landmarks:
+class Landmarks(Quantities):
     """A point cloud seen from landmarks; see `flgp.baselines` for the parameters."""
 
     n_landmarks: int | None = None  # s; None: all points
@@ -92,10 +93,6 @@ class Landmarks:
     def columns(self, n_columns: int) -> int:
         """All of them."""
         return n_columns
-
-    def identifiers(self, n_columns: int) -> tuple[int, ...]:
-        """None of them."""
-        return ()
 
     def fit(self, rows: RowLike, rng: np.random.Generator) -> FittedLandmarks:
         """The graph of all rows (n, p) with the landmarks."""
