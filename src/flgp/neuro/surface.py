@@ -18,7 +18,7 @@ from .. import geometry as geometries
 from .._typing import Array, IntArray
 from .completion import Scores, complete, learn
 from .errors import ImageError
-from .volumes import UNREADABLE
+from .volumes import UNREADABLE, checked_index
 
 _UNREADABLE = (*UNREADABLE, ExpatError, TypeError, IndexError)
 
@@ -106,12 +106,7 @@ def read_vertex_values(values: Any, n_vertices: int, index: int | None = None) -
             raise ImageError(f"the values {Path(values).name} cannot be read: {error}") from error
     data = np.asarray(values, dtype=float)
     if data.ndim == 2:
-        k = data.shape[1]
-        if index is None and k > 1:
-            raise ImageError(f"the values have {k} columns. Choose one with --index (0 to {k - 1}).")
-        if not 0 <= (index or 0) < k:
-            raise ImageError(f"the values have {k} columns: --index {index} must be from 0 to {k - 1}.")
-        data = data[:, index or 0]
+        data = data[:, checked_index(index, data.shape[1], "the values have", "columns")]
     if data.shape != (n_vertices,):
         raise ImageError(f"the values have shape {data.shape}, but the mesh has {n_vertices:,} vertices.")
     return np.where(np.isfinite(data), data, np.nan)

@@ -13,6 +13,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -150,39 +151,27 @@ def scores(problem: Problem, result: Result) -> dict[str, float]:
     }
 
 
-def spiral_problem(m: int) -> Callable[[int], Problem]:
+def spiral_problem(m: int, seed: int) -> Problem:
     """A function on a spiral, m noisy labels."""
-
-    def make(seed: int) -> Problem:
-        data = spiral(4000, random_state=seed)
-        labeled = np.random.default_rng(1000 + seed).permutation(4000)[:m]
-        return Problem(data.X, data.y, data.f, labeled, {"n_anchors": 500, "n_eigenpairs": 50})
-
-    return make
+    data = spiral(4000, random_state=seed)
+    labeled = np.random.default_rng(1000 + seed).permutation(4000)[:m]
+    return Problem(data.X, data.y, data.f, labeled, {"n_anchors": 500, "n_eigenpairs": 50})
 
 
-def circles_problem(m: int) -> Callable[[int], Problem]:
+def circles_problem(m: int, seed: int) -> Problem:
     """Targets ±1 by circle, with noise of standard deviation 0.3."""
-
-    def make(seed: int) -> Problem:
-        data = circles(3000, random_state=seed)
-        rng = np.random.default_rng(1000 + seed)
-        f = 2.0 * np.asarray(data.y, dtype=float) - 1.0
-        y = f + 0.3 * rng.standard_normal(len(f))
-        return Problem(data.X, y, f, rng.permutation(3000)[:m], {"n_anchors": 600, "n_eigenpairs": 100})
-
-    return make
+    data = circles(3000, random_state=seed)
+    rng = np.random.default_rng(1000 + seed)
+    f = 2.0 * np.asarray(data.y, dtype=float) - 1.0
+    y = f + 0.3 * rng.standard_normal(len(f))
+    return Problem(data.X, y, f, rng.permutation(3000)[:m], {"n_anchors": 600, "n_eigenpairs": 100})
 
 
-def sheet_problem(ratio: float) -> Callable[[int], Problem]:
+def sheet_problem(ratio: float, seed: int) -> Problem:
     """A signal of two ranges on a folded sheet, with this fraction labelled."""
-
-    def make(seed: int) -> Problem:
-        data = folded_sheet(20_000, random_state=seed)
-        labeled = np.random.default_rng(1000 + seed).permutation(20_000)[: int(ratio * 20_000)]
-        return Problem(data.X, data.y, data.f, labeled, {})
-
-    return make
+    data = folded_sheet(20_000, random_state=seed)
+    labeled = np.random.default_rng(1000 + seed).permutation(20_000)[: int(ratio * 20_000)]
+    return Problem(data.X, data.y, data.f, labeled, {})
 
 
 def map_problem(seed: int) -> Problem:
@@ -308,10 +297,15 @@ def measure(options: Namespace) -> None:
             compare("Motor map of nilearn, 20 % labelled", map_problem, options.seeds, options.notes)
         elif what == "sheet":
             for ratio in (0.05, 0.2):
-                compare(f"Folded sheet, m/n = {ratio}", sheet_problem(ratio), options.seeds, options.notes)
+                compare(
+                    f"Folded sheet, m/n = {ratio}",
+                    partial(sheet_problem, ratio),
+                    options.seeds,
+                    options.notes,
+                )
         elif what in PARTS:
-            make = spiral_problem if what == "spiral" else circles_problem
             for m in (50, 200):
-                compare(f"{what.capitalize()}, m = {m}", make(m), options.seeds, options.notes)
+                make = partial(spiral_problem if what == "spiral" else circles_problem, m)
+                compare(f"{what.capitalize()}, m = {m}", make, options.seeds, options.notes)
         else:
             raise ValueError(f"unknown part {what!r}. Use some of {', '.join(PARTS)}.")
