@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import _stored
 from .fits import basis_suits, n_columns, n_coordinates, size_of
-from .learned import LEARNED, PARAMETER, SECTIONS
+from .learned import LEARNED, MODELS, PARAMETER, SECTIONS
 from .rules import (
     A,
     ArrayEntry,
@@ -27,12 +27,9 @@ from .rules import (
 )
 from .schema import SCHEMA
 
-MODELS = ("regressor", "classifier", "features")
 _NEEDED = ("n_features_in_", "geometry_", "basis_", "eigenvalues_", "bandwidth_", "n_graph_components_")
 _OF_FUNCTIONS = ("diffusion_time_", "amplitude_", "optimizer_result_", "log_marginal_likelihood_value_")
 _OTHER = ("model", "parameters", "learned", "table", "versions", "witness", "labels", "arrays")
-_ALWAYS = ("process", "roles of columns", "examples")
-_LATENT = ("covariates", "known values", "intrinsic dimension", "one target", "offset")
 # Names of what may be known about labels.
 _KNOWN = {"regressor": {"noise_scale", "exposure", "trials", "weight"}, "classifier": {"weight"}}
 _OF_CLASSES = ("Bernoulli likelihood", "noisy Bernoulli likelihood", "categorical likelihood")
@@ -55,10 +52,14 @@ def check_contents(
     model = header.get("model")
     if not isinstance(model, str) or model not in MODELS:
         raise wrong("the file", f"holds a {model!r}, a model that this version of flgp does not know")
-    needed = (*_OTHER, *_ALWAYS, *(("number of features",) if model == "features" else _LATENT))
+    needed = (*_OTHER, *(name for name, section in SECTIONS.items() if model in section.needed))
     entries(header, "the file", {**dict.fromkeys(_OTHER), **SECTIONS}, lambda name: name not in needed)
     given = _parameters(check, header["parameters"], parameters[model])
-    found = {name: rule(check, header[name], name, {}) for name, rule in SECTIONS.items() if name in header}
+    found = {
+        name: section.rule(check, header[name], name, {})
+        for name, section in SECTIONS.items()
+        if name in header
+    }
     learned = _learned(check, header["learned"], model)
     labels = Maybe(A("labels"))(check, header["labels"], "labels", {})
     ByName(Text())(check, {"dict": header["versions"]}, "versions", {})
@@ -421,6 +422,3 @@ def _known_classes(y: np.ndarray, classes: np.ndarray) -> bool:
 
 def _same_classes(y: np.ndarray, classes: np.ndarray) -> bool:
     return bool(np.array_equal(np.unique(y), classes))
-
-
-__all__ = ["MODELS", "check_contents"]

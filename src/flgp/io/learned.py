@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -139,19 +139,29 @@ class _Levels:
         return found
 
 
-SECTIONS: dict[str, Rule] = {
-    "process": A("process"),
-    "roles of columns": A("roles of columns"),
-    "covariates": Maybe(A("linear term")),
-    "kind of local term": Maybe(Text(("features", "neighbors"))),
-    "scales of the local term": Maybe(Numbers(("q",), 1e-160, 1e160)),
-    "levels": _Levels(),
-    "known values": Several(A("known hyperparameters"), 1, form="list"),
-    "intrinsic dimension": Maybe(Real(1e-60, 1e60)),
-    "one target": Flag(),
-    "offset": Flag(),
-    "known shares of classes": Maybe(A("known shares of classes")),
-    "examples": points("examples", "p"),
-    "number of features": Whole(1),
+class Section(NamedTuple):
+    """An attribute of an estimator that is not public, what it may hold, and which models always have it."""
+
+    attribute: str
+    rule: Rule
+    needed: tuple[str, ...] = ()
+
+
+LATENT = ("regressor", "classifier")
+MODELS = (*LATENT, "features")
+SECTIONS = {
+    "process": Section("_process_", A("process"), MODELS),
+    "roles of columns": Section("_roles_", A("roles of columns"), MODELS),
+    "covariates": Section("_linear_", Maybe(A("linear term")), LATENT),
+    "kind of local term": Section("_local_kind_", Maybe(Text(("features", "neighbors")))),
+    "scales of the local term": Section("_local_scale_", Maybe(Numbers(("q",), 1e-160, 1e160))),
+    "levels": Section("_group_levels_", _Levels()),
+    "known values": Section("_known_", Several(A("known hyperparameters"), 1, form="list"), LATENT),
+    "intrinsic dimension": Section("_dimension_", Maybe(Real(1e-60, 1e60)), LATENT),
+    "one target": Section("_flat_", Flag(), LATENT),
+    "offset": Section("_with_offset_", Flag(), LATENT),
+    "known shares of classes": Section("_shares_", Maybe(A("known shares of classes"))),
+    "examples": Section("_examples_", points("examples", "p"), MODELS),
+    "number of features": Section("_n_features_out", Whole(1), ("features",)),
 }
 PARAMETER = Given(("geometry", "kernel", "prior", "likelihood"))

@@ -22,6 +22,7 @@ from .codec import Decoder, Encoder
 from .compact import are_close, narrowed, widened, without_rows
 from .contents import check_contents
 from .errors import ModelFileError
+from .learned import SECTIONS
 
 DEFAULT_MAX_BYTES = 16 * 2**30
 # Number of points whose predictions are stored, and the tolerance when `load` repeats them.
@@ -30,26 +31,11 @@ _WITNESSES, _TOLERANCE = 5, 1e-8
 _PROBES = 256
 # Larger labelled designs are left out; the loaded model then has no evidence at other hyperparameters.
 _MAX_EVIDENCE_BYTES = 64 * 2**20
-# Names in files of the estimators, and of the attributes that are not public.
+# Names of the estimators in files.
 ESTIMATORS: dict[str, type] = {
     "regressor": FLGPRegressor,
     "classifier": FLGPClassifier,
     "features": HeatKernelFeatures,
-}
-_SECTIONS = {
-    "process": "_process_",
-    "roles of columns": "_roles_",
-    "covariates": "_linear_",
-    "kind of local term": "_local_kind_",
-    "scales of the local term": "_local_scale_",
-    "levels": "_group_levels_",
-    "known values": "_known_",
-    "intrinsic dimension": "_dimension_",
-    "one target": "_flat_",
-    "offset": "_with_offset_",
-    "known shares of classes": "_shares_",
-    "examples": "_examples_",
-    "number of features": "_n_features_out",
 }
 
 
@@ -109,9 +95,9 @@ def _contents(name: str, estimator: Any, table: Any, witness: Any) -> tuple[dict
         "model": name,
         "parameters": encoder.entries(estimator.get_params(deep=False)),
         **{
-            section: encoder.encode(vars(estimator)[attribute])
-            for section, attribute in _SECTIONS.items()
-            if attribute in vars(estimator)
+            name: encoder.encode(vars(estimator)[section.attribute])
+            for name, section in SECTIONS.items()
+            if section.attribute in vars(estimator)
         },
         "learned": encoder.entries(learned),
         "table": None if table is None else encoder.encode(table),
@@ -274,9 +260,9 @@ def _estimator(header: dict[str, Any], decoder: Decoder) -> Any:
     estimator._check_parameters()
     for attribute, value in decoder.entries(header["learned"]).items():
         setattr(estimator, attribute, value)
-    for section, attribute in _SECTIONS.items():
-        if section in header:
-            setattr(estimator, attribute, decoder.decode(header[section]))
+    for name, section in SECTIONS.items():
+        if name in header:
+            setattr(estimator, section.attribute, decoder.decode(header[name]))
     if "process" in header:
         estimator._process_ = expanded(estimator._process_)
     if header["labels"] is not None:
