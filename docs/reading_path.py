@@ -1,4 +1,4 @@
-"""What docs/contributing.md takes from the source: lines to read on the way of a fit, and whole files.
+"""The table in docs/contributing.md: the lines to read to follow one fit.
 
 Run: .venv/bin/python docs/reading_path.py [--write]
 It prints the count; with --write it also brings the page up to date. A test compares the two.
@@ -64,15 +64,9 @@ def table() -> str:
 
 
 def updated(page: str) -> str:
-    """The page with this table, and with the files that it shows as they are now."""
-    page = re.sub(
-        r"(\| \| file \| read \| lines \|\n\| .*\n)(\|.*\n)*", lambda found: found[1] + table(), page, count=1
-    )
-
-    def copied(found: re.Match) -> str:
-        return found[1] + (ROOT / found[2]).read_text(encoding="utf-8") + "```\n"
-
-    return re.sub(r"(```\{code-block\} python\n:caption: (\S+)\n\n)(?:.*\n)*?```\n", copied, page)
+    """The page with this table."""
+    pattern = r"(\| \| file \| read \| lines \|\n\| .*\n)(\|.*\n)*"
+    return re.sub(pattern, lambda found: found[1] + table(), page, count=1)
 
 
 def main() -> None:

@@ -420,7 +420,7 @@ def test_headers_that_lie_are_refused(whole, tmp_path):
     refused(tmp_path, learned("x_", {"array": 0}), "not a learned attribute")
     refused(tmp_path, learned("likelihood_", {"Popen": {}}), "unknown to this version")
     refused(tmp_path, learned("likelihood_", {"regressor": {}}), "unknown to this version")
-    refused(tmp_path, learned("likelihood_", {"flat prior": {}}), "not one of: Bernoulli")
+    refused(tmp_path, learned("likelihood_", {"flat prior": {}}), "should hold 'likelihood'")
     negative = {"Gaussian likelihood": {"noise_variance": -1.0}}
     refused(tmp_path, learned("likelihood_", negative), "is -1.0, not between")
     refused(tmp_path, learned("anchors_", {"array": 10**6}), "not an array of this file")

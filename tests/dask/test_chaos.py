@@ -239,7 +239,7 @@ def test_out_of_memory_once_changes_nothing_and_always_is_an_error(rings, tmp_pa
                 if times == 1:
                     has_numpys_numbers(rings, rows)
                 else:
-                    fails_clearly(rings, rows, "want of memory")
+                    fails_clearly(rings, rows, "ran out of memory")
                 assert (folder / "taken").stat().st_size >= min(times, 2)
 
 

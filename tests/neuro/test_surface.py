@@ -68,6 +68,23 @@ def test_prior_correlation_follows_the_sheet_and_not_the_straight_line():
     assert correlation[across] < 0.2 * correlation[beside]
 
 
+def test_the_picture_of_a_seed_shows_that_correlation_follows_the_sheet():
+    pytest.importorskip("matplotlib")
+    from flgp.neuro.surface_views import plot_geodesic
+
+    mesh, arc = folded()
+    values = np.where(np.arange(1200) % 7 == 0, np.sin(arc / 8), np.nan)
+    model = FLGPRegressor(n_eigenpairs=60, residual=None, diffusion_time=60.0, amplitude=1.0, random_state=0)
+    figure = plot_geodesic(SurfaceReconstructor(model).fit(mesh, values), 5 * 20 + 10, reach=45.0)
+    ranks = {
+        name: float(value)
+        for name, _, value in (ax.get_title().partition(": rank correlation ") for ax in figure.axes)
+        if value
+    }
+    assert ranks["Geodesic distance"] < -0.95
+    assert ranks["Geodesic distance"] < ranks["Straight distance"] - 0.1
+
+
 def test_values_are_completed_and_kept(tmp_path):
     mesh, arc = folded()
     truth = np.sin(arc / 8)

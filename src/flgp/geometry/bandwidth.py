@@ -64,8 +64,8 @@ def search_basis(
             best = found
         return found
 
-    # The widest first: its eigenvectors are far apart, quickly found, and a start for those of the narrow
-    # ones, which nearly take the graph to pieces.
+    # The widest first: its eigenvalues are well separated, so it is solved quickly, and its eigenvectors are
+    # a start for narrow bandwidths, which nearly disconnect the graph.
     last: A | None = None
     for bandwidth in bandwidths[::-1]:
         last = attempt(float(bandwidth), last)

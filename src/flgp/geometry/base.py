@@ -165,7 +165,7 @@ class Geometry(Protocol):
         ...
 
     def identifiers(self, n_columns: int) -> tuple[int, ...]:
-        """Which of its columns, when it takes `n_columns`, are mere numbers of nodes and not quantities."""
+        """Which of its `n_columns` columns are node numbers rather than quantities."""
         ...
 
     def fit(self, rows: RowLike, rng: np.random.Generator) -> FittedGeometry:

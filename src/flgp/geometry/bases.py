@@ -115,6 +115,14 @@ class NodeBasis:
         return places.rows.combine(self.lift)
 
 
+class Quantities:
+    """Base of geometries whose columns are all quantities, none of them node numbers."""
+
+    def identifiers(self, n_columns: int) -> tuple[int, ...]:
+        """None of them."""
+        return ()
+
+
 class Known:
     """Base of fitted geometries that learn at most a scale from the rows."""
 
@@ -128,6 +136,14 @@ class Known:
     def frozen(self) -> Self:
         """Return self: nothing is needed only for the fit."""
         return self
+
+    def distance(self, X: Array) -> Array:
+        """0: every row is on the geometry."""
+        return np.zeros(len(X))
+
+    def coordinates(self, X: Array) -> Array | None:
+        """None: there are none that a local term could use."""
+        return None
 
     def n_eigenpairs(self, n_labeled: int) -> int:
         """One eigenpair per label, between 200 and 1000."""

@@ -8,12 +8,12 @@ import numpy as np
 
 from .._stored import stored
 from .._typing import Array, RowLike
-from .bases import FunctionBasis, Known, PointPlaces, finite, is_number, no_columns, scan
+from .bases import FunctionBasis, Known, PointPlaces, Quantities, finite, is_number, no_columns, scan
 
 
 @stored("circle")
 @dataclass(frozen=True)
-class Circle:
+class Circle(Quantities):
     """A circle of circumference `period`; x and x + period are the same place.
 
     The eigenvalues are (2πk/period)², each with a cosine and a sine; a basis holds both or none.
@@ -36,10 +36,6 @@ class Circle:
             raise no_columns("Circle", "1 column", n_columns)
         return 1
 
-    def identifiers(self, n_columns: int) -> tuple[int, ...]:
-        """None of them."""
-        return ()
-
     def fit(self, rows: RowLike, rng: np.random.Generator) -> FittedCircle:
         """Check that rows (n, 1) are finite."""
         if rows.shape[1] != 1:
@@ -59,10 +55,6 @@ class FittedCircle(Known):
         """Angles."""
         X = finite(X, 0)
         return PointPlaces(X * (2.0 * np.pi / self.period), np.ones(len(X)))
-
-    def distance(self, X: Array) -> Array:
-        """0: every number is on the circle."""
-        return np.zeros(len(X))
 
     def coordinates(self, X: Array) -> Array:
         """Points (b, 2) on a circle of that circumference."""

@@ -101,14 +101,6 @@ class FittedGraph(Known):
         """The nodes (b, 1) themselves."""
         return at_nodes(node_numbers(X, self.n_nodes, "node"))
 
-    def distance(self, X: Array) -> Array:
-        """0: no point is off the graph."""
-        return np.zeros(len(X))
-
-    def coordinates(self, X: Array) -> None:
-        """None: a graph has no coordinates."""
-        return
-
     def n_eigenpairs(self, n_labeled: int) -> int:
         """A tenth of the labels, between 200 and 1000, and at most half of the nodes."""
         return node_eigenpairs(n_labeled, self.n_nodes)

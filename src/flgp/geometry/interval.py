@@ -9,7 +9,7 @@ import numpy as np
 from .._stored import stored
 from .._typing import Array, RowLike
 from .base import closeness_of
-from .bases import FunctionBasis, Known, PointPlaces, finite, is_number, no_columns, refuse, scan
+from .bases import FunctionBasis, Known, PointPlaces, Quantities, finite, is_number, no_columns, refuse, scan
 
 # Half-waves of the shortest function in a default basis.
 _SHORTEST = 200
@@ -17,7 +17,7 @@ _SHORTEST = 200
 
 @stored("interval")
 @dataclass(frozen=True)
-class Interval:
+class Interval(Quantities):
     """The numbers from `low` to `high`; heat that reaches an end is reflected.
 
     The eigenvalues are (πk/length)², the eigenfunctions cosines.
@@ -44,10 +44,6 @@ class Interval:
         if n_columns < 1:
             raise no_columns("Interval", "1 column", n_columns)
         return 1
-
-    def identifiers(self, n_columns: int) -> tuple[int, ...]:
-        """None of them."""
-        return ()
 
     def fit(self, rows: RowLike, rng: np.random.Generator) -> FittedInterval:
         """Find the ends of rows (n, 1) that were not given, and check all rows against those that were."""

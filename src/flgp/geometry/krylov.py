@@ -64,13 +64,12 @@ def leading_by_lanczos(
         Maps columns (size, b) to their images (size, b).
     size, count : int
         `size` at least a few hundred, `count` at most a third of it: use dense solvers otherwise.
-        Threads for matrix products.
     tolerance : float
         Largest allowed norm of A v - λ v, relative to the largest eigenvalue.
     floor : float
         Return None if a wanted eigenvalue seems to be below this.
     patient : bool
-        Whether to go on, and to warn at last, if the pairs are slow to converge. Otherwise return None.
+        Whether to go on if the pairs are slow to converge, and warn in the end. Otherwise return None.
     """
     with blas_for(size):
         return _Subspace(apply, size, count).solve(tolerance, floor, patient)
@@ -233,7 +232,7 @@ def _by_filter(
     guesses = _edges(matrix, count)
     if not patient and tolerance < _SINGLE and guesses[0] > 1.0 - _NO_GAP:
         return None
-    # Products are bound by memory: where a rough result will do, half of the digits are enough.
+    # Products are bound by memory: single precision is enough for a rough result.
     precision = np.float64 if tolerance < _SINGLE else np.float32
     for edge in guesses:
         half = 0.5 * edge

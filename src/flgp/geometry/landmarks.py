@@ -22,6 +22,7 @@ from .._typing import Array, IntArray, RowLike
 from ..rows.blocks import Blocks, row_blocks
 from ..rows.sources import is_streamed
 from .base import MatrixRows, closeness_of
+from .bases import Quantities
 from .eigensolvers import ROUGH, dense_eigenpairs
 from .krylov import leading_by_lanczos
 from .point_cloud.anchors import choose_anchors
@@ -81,7 +82,7 @@ class LandmarkBasis(SpectrumBasis):
 
 @stored("landmark geometry")
 @dataclass(frozen=True)
-class Landmarks:
+class Landmarks(Quantities):
     """A point cloud seen from landmarks; see `flgp.baselines` for the parameters."""
 
     n_landmarks: int | None = None  # s; None: all points
@@ -92,10 +93,6 @@ class Landmarks:
     def columns(self, n_columns: int) -> int:
         """All of them."""
         return n_columns
-
-    def identifiers(self, n_columns: int) -> tuple[int, ...]:
-        """None of them."""
-        return ()
 
     def fit(self, rows: RowLike, rng: np.random.Generator) -> FittedLandmarks:
         """The graph of all rows (n, p) with the landmarks."""
@@ -142,7 +139,7 @@ class FittedLandmarks:
         return LandmarkPlaces(pairs, index[:, 0], closeness_of(np.sqrt(sqdist[:, 0]) / self.radius))
 
     def _not_too_far(self, X: Array) -> Array:
-        """Points (b, p) moved to where squares are numbers; from farther off all landmarks look the same."""
+        """Points (b, p), moved closer if their squares would overflow: from afar all landmarks look alike."""
         center = self.anchors.mean(axis=0)
         farthest = _FAR_OFF * (float(np.abs(self.anchors - center).max()) + self.radius)
         away = X - center
@@ -285,7 +282,7 @@ def _tiles(X: Array, width: int) -> list[Array]:
 def _walk(pairs: Matrix, log_ratio: Array, scale: float) -> Matrix:
     """Rows z (b, s) ∝ exp(-d²/scale)·ratio that sum to 1, in the log domain to avoid 0/0."""
     if not sparse.issparse(pairs):
-        # About the nearest landmark: far off, distances in units of the scale are too large for numbers.
+        # Relative to the nearest landmark: far away, distances in units of the scale would overflow.
         logit = (pairs.min(axis=1, keepdims=True) - pairs) / scale
         logit += log_ratio
         logit -= logit.max(axis=1, keepdims=True)
@@ -337,7 +334,7 @@ def _leading_eigenpairs(matrix: Array, count: int, tolerance: float) -> tuple[Ar
             tolerance,
             patient=False,
         )
-    # A tiny bandwidth leaves nearly the identity, which only the dense solver gets on with.
+    # A tiny bandwidth leaves nearly the identity, which only the dense solver can handle.
     values, vectors = dense_eigenpairs(matrix, count) if found is None else found
     signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(count)])
     return values, vectors * signs

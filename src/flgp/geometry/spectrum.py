@@ -66,7 +66,7 @@ class Spectrum:
 
 @dataclass(frozen=True)
 class SpectrumBasis:
-    """An eigenbasis that lives on the nodes of a graph; how a point sees the nodes is for others to say."""
+    """An eigenbasis on the nodes of a graph; subclasses say what weights a point has over the nodes."""
 
     spectrum: Spectrum
 

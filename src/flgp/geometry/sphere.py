@@ -10,7 +10,7 @@ import numpy as np
 from .._stored import stored
 from .._typing import Array, RowLike
 from .base import closeness_of
-from .bases import FunctionBasis, Known, PointPlaces, finite, no_columns, refuse, scan
+from .bases import FunctionBasis, Known, PointPlaces, Quantities, finite, no_columns, refuse, scan
 
 # How far from 1 the length of a fitted row may be.
 _TOLERANCE = 1e-3
@@ -20,7 +20,7 @@ _POINTS = 1024
 
 @stored("sphere")
 @dataclass(frozen=True)
-class Sphere:
+class Sphere(Quantities):
     """The unit sphere.
 
     Rows are latitude and longitude in degrees (2 columns) or unit vectors (3 columns). The eigenvalues are
@@ -34,10 +34,6 @@ class Sphere:
             takes = "2 columns (latitude, longitude in degrees) or 3 (unit vectors)"
             raise no_columns("Sphere", takes, n_columns)
         return n_columns
-
-    def identifiers(self, n_columns: int) -> tuple[int, ...]:
-        """None of them."""
-        return ()
 
     def fit(self, rows: RowLike, rng: np.random.Generator) -> FittedSphere:
         """Check that rows (n, 2 or 3) are on the sphere."""
@@ -68,7 +64,7 @@ class FittedSphere(Known):
         X = finite(X, start)
         if self.n_columns == 3:
             length = np.linalg.norm(X, axis=1, keepdims=True)
-            # The centre has no direction; any will do, since it is far off the sphere.
+            # The centre has no direction, and any is as good: it is far off the sphere.
             return np.where(length > 0, X / np.where(length > 0, length, 1.0), np.array([0.0, 0.0, 1.0]))
         refuse(
             np.abs(X[:, 0]) > 90.0,

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from .._stored import stored
 from .._typing import Array, RowLike
-from .bases import FunctionBasis, Known, PointPlaces, finite, is_number, no_columns, refuse, scan
+from .bases import FunctionBasis, Known, PointPlaces, Quantities, finite, is_number, no_columns, refuse, scan
 from .sphere import SphericalHarmonics
 
 # Shares of the divergent part that are compared where it is not given.
@@ -20,7 +20,7 @@ SHARES = (0.5, 0.2, 0.05)
 
 @stored("tangential fields on the sphere")
 @dataclass(frozen=True)
-class TangentSphere:
+class TangentSphere(Quantities):
     """Tangential vector fields on the unit sphere, seen through their components.
 
     A row is a latitude, a longitude and a bearing, all in degrees: f is the component of the field in that
@@ -53,10 +53,6 @@ class TangentSphere:
             )
         return 3
 
-    def identifiers(self, n_columns: int) -> tuple[int, ...]:
-        """None of them."""
-        return ()
-
     def fit(self, rows: RowLike, rng: np.random.Generator) -> FittedTangentSphere:
         """Check that rows (n, 3) are latitudes, longitudes and bearings."""
         if rows.shape[1] != 3:
@@ -70,21 +66,16 @@ class TangentSphere:
 @stored("fitted tangential fields on the sphere")
 @dataclass(frozen=True)
 class FittedTangentSphere(Known):
-    """The fields, which learn nothing from the rows."""
+    """The fields, which learn nothing from the rows.
+
+    They have no coordinates: two components at one place are not near each other.
+    """
 
     divergent: float
 
     def locate(self, X: Array) -> PointPlaces:
         """Unit vectors of the place and of the direction, (b, 6)."""
         return PointPlaces(_frame(X, 0), np.ones(len(X)))
-
-    def distance(self, X: Array) -> Array:
-        """0: every row is on the sphere."""
-        return np.zeros(len(X))
-
-    def coordinates(self, X: Array) -> None:
-        """None: two components at one place are not near each other."""
-        return
 
     def basis(
         self, n_eigenpairs: int, bandwidth: float | None = None, near: object = None, rough: bool = False

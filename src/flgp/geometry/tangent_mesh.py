@@ -74,7 +74,7 @@ class TangentMesh:
 @stored("fitted tangential fields on a mesh")
 @dataclass(frozen=True, eq=False)
 class FittedTangentMesh(Known):
-    """The surface, and the share of the gradients."""
+    """The surface, and the share of the gradients; without coordinates, as `FittedTangentSphere`."""
 
     surface: FittedMesh
     divergent: float
@@ -90,10 +90,6 @@ class FittedTangentMesh(Known):
     def distance(self, X: Array) -> Array:
         """Distance (b,) from the mesh, as the mesh measures it."""
         return self.surface.distance(np.asarray(X, dtype=float)[:, :-3])
-
-    def coordinates(self, X: Array) -> None:
-        """None: two components at one place are not near each other."""
-        return
 
     def n_eigenpairs(self, n_labeled: int) -> int:
         """Two for each function on the surface."""

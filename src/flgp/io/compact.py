@@ -11,7 +11,7 @@ import numpy as np
 from .._typing import Array
 from ..process.compact_field import compacted
 
-# Arrays of fewer numbers stay as they are: they take no room, and some decide about much.
+# Smaller arrays stay exact: they take little space, and some of them matter a lot.
 _LEAST_SIZE = 256
 _EXAMPLES = 20
 # How far predictions may move, relative to the largest of their kind.

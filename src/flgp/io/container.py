@@ -200,7 +200,7 @@ def opened(path: str | os.PathLike[str], max_bytes: int) -> Iterator[ModelFile]:
     """A model file, its format, lengths and header checked. Pipes and devices are refused."""
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise ModelFileError(f"{path} is not a regular file. Pass the path of a model file.")
-    # Without O_NONBLOCK a pipe that takes the file's place in between would make us wait for ever.
+    # Without O_NONBLOCK a pipe that takes the file's place in between would make us wait forever.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     with open(os.open(path, flags | getattr(os, "O_CLOEXEC", 0)), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):

@@ -10,35 +10,28 @@ import numpy as np
 
 from .. import _stored
 from .fits import basis_suits, n_columns, n_coordinates, size_of
-from .learned import LEARNED, PARAMETER, SECTIONS
-from .rules import A, ArrayEntry, ArrayRef, Check, Maybe, Numbers, Record, Text, bind, entries, wrong
-from .rules import ByName as Named
+from .learned import LEARNED, MODELS, PARAMETER, SECTIONS
+from .rules import (
+    A,
+    ArrayEntry,
+    ArrayRef,
+    ByName,
+    Check,
+    Maybe,
+    Numbers,
+    Record,
+    Text,
+    bind,
+    entries,
+    wrong,
+)
 from .schema import SCHEMA
 
-MODELS = ("regressor", "classifier", "features")
 _NEEDED = ("n_features_in_", "geometry_", "basis_", "eigenvalues_", "bandwidth_", "n_graph_components_")
 _OF_FUNCTIONS = ("diffusion_time_", "amplitude_", "optimizer_result_", "log_marginal_likelihood_value_")
 _OTHER = ("model", "parameters", "learned", "table", "versions", "witness", "labels", "arrays")
-_ALWAYS = ("process", "roles of columns", "examples")
-_LATENT = ("covariates", "known values", "intrinsic dimension", "one target", "offset")
-# Names of what may be known about labels, and of the parameters of likelihoods.
+# Names of what may be known about labels.
 _KNOWN = {"regressor": {"noise_scale", "exposure", "trials", "weight"}, "classifier": {"weight"}}
-_LEARNED_BY = {
-    "gamma likelihood": ("shape",),
-    "Gaussian likelihood": ("noise_variance",),
-    "heteroscedastic Gaussian likelihood": ("noise_variance", "noise_time", "noise_spread"),
-    "negative binomial likelihood": ("dispersion",),
-    "Student-t likelihood": ("scale",),
-    "beta likelihood": ("precision",),
-    "Tweedie likelihood": ("dispersion",),
-    "zero-inflated Poisson likelihood": ("zero_odds",),
-    "zero-inflated negative binomial likelihood": ("zero_odds", "dispersion"),
-    "hurdle Poisson likelihood": ("zero_odds",),
-    "hurdle negative binomial likelihood": ("zero_odds", "dispersion"),
-    "asymmetric Laplace likelihood": ("scale",),
-}
-# Parameters without which a likelihood cannot answer.
-_NEEDED_BY = {**_LEARNED_BY, "exponential likelihood": ("shape",)}
 _OF_CLASSES = ("Bernoulli likelihood", "noisy Bernoulli likelihood", "categorical likelihood")
 # Scaled covariates of fitted rows: a few standard deviations, more for outliers.
 _LARGEST_COVARIATE = 1e8
@@ -59,13 +52,17 @@ def check_contents(
     model = header.get("model")
     if not isinstance(model, str) or model not in MODELS:
         raise wrong("the file", f"holds a {model!r}, a model that this version of flgp does not know")
-    needed = (*_OTHER, *_ALWAYS, *(("number of features",) if model == "features" else _LATENT))
+    needed = (*_OTHER, *(name for name, section in SECTIONS.items() if model in section.needed))
     entries(header, "the file", {**dict.fromkeys(_OTHER), **SECTIONS}, lambda name: name not in needed)
     given = _parameters(check, header["parameters"], parameters[model])
-    found = {name: rule(check, header[name], name, {}) for name, rule in SECTIONS.items() if name in header}
+    found = {
+        name: section.rule(check, header[name], name, {})
+        for name, section in SECTIONS.items()
+        if name in header
+    }
     learned = _learned(check, header["learned"], model)
-    labels = Maybe(A(("labels",)))(check, header["labels"], "labels", {})
-    Named(Text())(check, {"dict": header["versions"]}, "versions", {})
+    labels = Maybe(A("labels"))(check, header["labels"], "labels", {})
+    ByName(Text())(check, {"dict": header["versions"]}, "versions", {})
     _Fit(check, model, given, found, learned, labels).all()
     _witness(check, header["witness"], learned["n_features_in_"])
     _table(check, header["table"], learned["n_features_in_"])
@@ -126,7 +123,7 @@ def _width(column: Record) -> int:
 
 
 def _table(check: Check, node: Any, p: int) -> None:
-    table = Maybe(A(("columns of a table",)))(check, node, "table", {})
+    table = Maybe(A("columns of a table"))(check, node, "table", {})
     if table is None:
         return
     width = sum(_width(column) for column in table["columns"])
@@ -198,7 +195,7 @@ class _Fit:
         if roles["names"] is not None and len(roles["names"]) != p:
             raise wrong("roles of columns", "names another number of columns than X has")
         named = self.learned.get("feature_names_in_")
-        if named is not None and (len(named) != p or not all(isinstance(name, str) for name in named)):
+        if named is not None and len(named) != p:
             raise wrong("feature_names_in_", "are not the names of the columns of X")
         if (named is None) != (roles["names"] is None) or (named and named != roles["names"]):
             raise wrong("feature_names_in_", "differ from the names in the roles of columns")
@@ -273,7 +270,7 @@ class _Fit:
         told = self.learned.get("likelihood_", [])
         stated = told if isinstance(told, list) else [told]
         for likelihood in (*(part["likelihood"] for part in components), *stated):
-            if any(likelihood[own] is None for own in _NEEDED_BY.get(likelihood.concept, ())):
+            if any(likelihood[own] is None for own in _learned_by(likelihood.concept)):
                 raise wrong("process", "has a likelihood whose parameters were not learned")
         known: list[Record] = self.sections["known values"]
         if len(known) != (1 if coupled else count):
@@ -291,7 +288,10 @@ class _Fit:
         elif coupled or (self.sections["one target"] and count != 1):
             raise wrong("process", "has another number of functions than the model has targets")
         elif (process["correlation"] is None) != (self.given.get("coregionalization") is None):
-            raise wrong("process", "links outputs where the parameters do not, or the other way round")
+            raise wrong(
+                "process",
+                "links outputs although the parameters do not ask for it, or does not although they do",
+            )
         elif self.labels is not None and self.labels["y"].shape[1:] != (count,):
             raise wrong("labels", "have another number of targets than the model")
 
@@ -361,7 +361,7 @@ class _Fit:
             wanted += ["residual_length_scale", "residual_variance"]
             wanted += ["residual_shape"] if local["kernel"] == "rational_quadratic" else []
         likelihood = known["likelihood"]
-        own = _LEARNED_BY.get(likelihood.concept, ())
+        own = _learned_by(likelihood.concept)
         if likelihood.concept == "ordinal likelihood":
             levels = likelihood["levels"] or [0.0, 0.0]
             own = tuple(f"gap_{i + 1}" for i in range(len(levels) - 2))
@@ -410,12 +410,15 @@ class _Fit:
         self.check.later(where, words, lambda values: values.max() < size, ref, key=size)
 
 
+def _learned_by(likelihood: str) -> tuple[str, ...]:
+    """The parameters of a likelihood that are learned; those of an ordinal one depend on its levels."""
+    names = getattr(_stored.CONCEPTS[likelihood], "parameter_names", ())
+    return names if isinstance(names, tuple) else ()
+
+
 def _known_classes(y: np.ndarray, classes: np.ndarray) -> bool:
     return bool(np.isin(y, classes).all())
 
 
 def _same_classes(y: np.ndarray, classes: np.ndarray) -> bool:
     return bool(np.array_equal(np.unique(y), classes))
-
-
-__all__ = ["MODELS", "check_contents"]

@@ -6,26 +6,27 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .rules import Check, Record, bind, wrong
+from .rules import Check, Record, wrong
+
+# Dimensions that are the nodes and the features of a concept; eigenfunctions known everywhere have M of both.
+_SIZES = {
+    "eigenvectors at nodes": ("s", "M"),
+    "eigenfunctions at nodes": ("s", "M"),
+    "groups term": ("G", "G"),
+    "local term by features": ("k", "k"),
+}
 
 
 def size_of(record: Record) -> tuple[int, int]:
     """Nodes and features of a basis or a term: what its part of a posterior must have."""
-    dims, fields = record.dims, record.fields
-    if record.concept in ("basis of a point cloud", "basis on landmarks"):
-        return size_of(fields["spectrum"])
-    if record.concept in ("eigenvectors at nodes", "eigenfunctions at nodes"):
-        return dims["s"], dims["M"]
-    if record.concept == "manifold term":
-        return size_of(fields["basis"])
+    for inner in ("basis", "spectrum"):
+        if inner in record.fields:
+            return size_of(record[inner])
     if record.concept == "linear term":
-        features = dims["q"] if fields["directions"] is None else dims["k"]
+        features = record.dims["q" if record["directions"] is None else "k"]
         return features, features
-    if record.concept == "groups term":
-        return dims["G"], dims["G"]
-    if record.concept == "local term by features":
-        return dims["k"], dims["k"]
-    return dims["M"], dims["M"]  # eigenfunctions that are known everywhere
+    nodes, weights = _SIZES.get(record.concept, ("M", "M"))
+    return record.dims[nodes], record.dims[weights]
 
 
 def numbered_parts(check: Check, record: Record, where: str) -> None:
@@ -34,21 +35,10 @@ def numbered_parts(check: Check, record: Record, where: str) -> None:
 
     def complete(parts: np.ndarray) -> bool:
         top = int(parts.max())
-        # More parts than nodes cannot be; `bincount` of a larger number would not fit in memory.
+        # There are at most as many parts as nodes; `bincount` of a larger number would not fit in memory.
         return top < len(parts) and bool(np.bincount(parts).all()) and capped <= top + 1
 
     check.later(where, "has connected parts that are not numbered from 0", complete, record["components"])
-
-
-def basis_of_cloud(check: Check, record: Record, where: str) -> None:
-    """Eigenvectors and weights are at the same anchors."""
-    spectrum, transition = record["spectrum"], record["transition"]
-    bind({"s": spectrum.dims["s"]}, "s", transition.dims["s"], where)
-
-
-def basis_on_landmarks(check: Check, record: Record, where: str) -> None:
-    """Eigenvectors and weights are at the same landmarks."""
-    bind({"s": record["spectrum"].dims["s"]}, "s", record.dims["s"], where)
 
 
 def transition(check: Check, record: Record, where: str) -> None:
@@ -77,26 +67,20 @@ def by_formula(check: Check, record: Record, where: str) -> None:
 
 def products(check: Check, record: Record, where: str) -> None:
     """Every factor has the eigenfunctions that are chosen from it."""
-    factors, chosen = record["factors"], record["chosen"]
-    if len(factors) != record.dims["k"]:
-        raise wrong(where, "has another number of factors than columns to choose from them")
-    limits = np.array([size_of(factor)[1] for factor in factors])
+    limits = [size_of(factor)[1] for factor in record["factors"]]
     check.later(
         where,
         "chooses eigenfunctions that its factors do not have",
-        lambda rows: bool((rows.max(axis=0) < limits).all()),
-        chosen,
-        key=tuple(limits.tolist()),
+        lambda rows: (rows.max(axis=0) < np.array(limits)).all(),
+        record["chosen"],
+        key=tuple(limits),
     )
 
 
 def fitted_product(check: Check, record: Record, where: str) -> None:
     """Every factor takes as many columns as it is given."""
-    for factor, width in zip(record["factors"], record["widths"], strict=False):
-        if n_columns(factor) != width:
-            raise wrong(where, "gives a factor another number of columns than it takes")
-    if len(record["factors"]) != len(record["widths"]):
-        raise wrong(where, "has another number of factors than widths")
+    if [n_columns(factor) for factor in record["factors"]] != record["widths"]:
+        raise wrong(where, "gives a factor another number of columns than it takes")
 
 
 def neighbourhoods(check: Check, record: Record, where: str) -> None:
@@ -161,17 +145,14 @@ def _is_cross(factor: np.ndarray, cross: np.ndarray, constant: np.ndarray) -> bo
 
 
 def weight_field(check: Check, record: Record, where: str) -> None:
-    """All terms have the same weights, and their covariances with the constant follow from them."""
+    """The covariances of terms with the constant follow from their factors."""
     for part in record["parts"]:
-        bind(record.dims, "K", part.dims["K"], where)
         words = "has a covariance with the constant that is not that of their factors"
         check.later(where, words, _is_cross, part["factor"], part["cross"], record["constant_factor"])
 
 
 def shared_prior(check: Check, record: Record, where: str) -> None:
-    """As many gaps as terms, and labelled rows with the features of all of them."""
-    if len(record["gap_variances"]) != len(record["features"]):
-        raise wrong(where, "has another number of gaps than of terms")
+    """Labelled rows have the features of all terms."""
     count = sum(ref.shape[1] for ref in record["features"]) + (record["constant"] != 0.0)
     if record["rows"] is not None and record.dims["M"] != count:
         raise wrong(where, "has labelled rows with other features than its terms")
@@ -179,16 +160,13 @@ def shared_prior(check: Check, record: Record, where: str) -> None:
 
 
 def class_field(check: Check, record: Record, where: str) -> None:
-    """A mean at every node, and a factor for what it acts on."""
-    prior = record["prior"]
-    bind(record.dims, "K", prior.dims["K"], where)
-    if [ref.shape[0] for ref in record["means_at_nodes"]] != [ref.shape[0] for ref in prior["features"]]:
+    """A mean at every node, and a triangular factor."""
+    nodes = [ref.shape[0] for ref in record["prior"]["features"]]
+    if [ref.shape[0] for ref in record["means_at_nodes"]] != nodes:
         raise wrong(where, "has means at other nodes than its prior")
-    check.later(where, "has a factor that is not triangular", _is_upper, record["factor"])
-
-
-def _is_upper(factor: np.ndarray) -> bool:
-    return not np.tril(factor, -1).any()
+    check.later(
+        where, "has a factor that is not triangular", lambda a: not np.tril(a, -1).any(), record["factor"]
+    )
 
 
 def compact_field(check: Check, record: Record, where: str) -> None:
@@ -198,18 +176,10 @@ def compact_field(check: Check, record: Record, where: str) -> None:
         raise wrong(where, "has a triangle of another size than its weights")
 
 
-def local_field(check: Check, record: Record, where: str) -> None:
-    """Both parts have the same weights."""
-    bind({"K": record["features"].dims["K"]}, "K", record["posterior"].dims["K"], where)
-
-
 def local_posterior(check: Check, record: Record, where: str) -> None:
-    """No more neighbours than labels, and a factor for all of them."""
+    """No more neighbours than labels."""
     if record["n_neighbors"] > record.dims["m"]:
         raise wrong(where, "has more neighbours than labels")
-    factor = record["cholesky"]
-    if factor is not None and factor.dims["m"] != record.dims["m"]:
-        raise wrong(where, "has a factor of another size")
 
 
 def sparse_factor(check: Check, record: Record, where: str) -> None:
@@ -235,9 +205,16 @@ def sparse_factor(check: Check, record: Record, where: str) -> None:
     check.later(where, "is not a factor: its columns are out of order", ordered, *own, *border, key=size)
 
 
-def _draws(check: Check, record: Record, where: str) -> None:
-    if len(record["at_nodes"]) != len(record["gap_variances"]):
-        raise wrong(where, "has another number of terms than of gaps")
+def sparse_block(check: Check, record: Record, where: str) -> None:
+    """The triangular block can be divided by."""
+    words = "has a diagonal that is not positive"
+    check.later(where, words, lambda block: (np.diag(block) > 1e-115).all(), record["diagonal"])
+
+
+def field_draws(check: Check, record: Record, where: str) -> None:
+    """At least one draw."""
+    if record.dims["S"] < 1:
+        raise wrong(where, "has no draws")
 
 
 def chains(check: Check, record: Record, where: str) -> None:
@@ -248,12 +225,6 @@ def chains(check: Check, record: Record, where: str) -> None:
         raise wrong(where, "has draws and latent values that do not fit each other")
     if (record.dims["chains"], record.dims["n"]) != draws[:2] or monitored != record.dims["monitored"]:
         raise wrong(where, "has diagnostics that do not fit the draws")
-
-
-def labels(check: Check, record: Record, where: str) -> None:
-    """A label for every point."""
-    if record["y"].shape[0] != record.dims["m"]:
-        raise wrong(where, "has another number of labels than points")
 
 
 def weights_sum_to_one(check: Check, record: Record, where: str) -> None:
@@ -302,7 +273,7 @@ def _linked_fits(check: Check, record: Record, where: str) -> None:
         raise wrong(where, "links functions that have no common weights")
     if len({part["constant_factor"].shape for part in fields}) != 1:
         raise wrong(where, "links functions that have no common weights")
-    check.later(where, "has correlations that are none", _is_correlation, record["correlation"])
+    check.later(where, "has a correlation matrix that is not valid", _is_correlation, record["correlation"])
 
 
 def _is_correlation(matrix: np.ndarray) -> bool:
@@ -355,32 +326,51 @@ def n_columns(geometry: Record) -> int:
         return geometry["graph"].dims["p"]
     if geometry.concept == "landmarks":
         return geometry.dims["p"]
-    if geometry.concept in ("fitted sphere", "fitted mesh"):
-        return int(geometry["n_columns"])
-    if geometry.concept == "fitted tangential fields on the sphere":
-        return 3
     if geometry.concept == "fitted tangential fields on a mesh":
-        return int(geometry["surface"]["n_columns"]) + 3
+        return n_columns(geometry["surface"]) + 3
     if geometry.concept == "fitted product of geometries":
-        return int(sum(geometry["widths"]))
-    return 1
+        return sum(geometry["widths"])
+    fixed = 3 if geometry.concept == "fitted tangential fields on the sphere" else 1
+    return int(geometry.fields.get("n_columns", fixed))
+
+
+# Columns of the coordinates that a local term measures distances in, where these are not the geometry's own.
+_COORDINATES = {
+    "fitted circle": 2,
+    "fitted sphere": 3,
+    "fitted mesh": 3,
+    "fitted graph": None,
+    "fitted tangential fields on the sphere": None,
+    "fitted tangential fields on a mesh": None,
+}
 
 
 def n_coordinates(geometry: Record) -> int | None:
-    """Columns of the coordinates that a local term measures distances in; None: there are none."""
+    """How many coordinates a local term on this geometry has; None if the geometry has no coordinates."""
     if geometry.concept == "fitted product of geometries":
         each = [n_coordinates(factor) for factor in geometry["factors"]]
         return None if None in each else sum(count for count in each if count is not None)
-    fixed = {"fitted circle": 2, "fitted sphere": 3, "fitted mesh": 3, "fitted graph": None}
-    fixed |= dict.fromkeys(
-        ("fitted tangential fields on the sphere", "fitted tangential fields on a mesh"), None
-    )
-    return fixed[geometry.concept] if geometry.concept in fixed else n_columns(geometry)
+    return _COORDINATES[geometry.concept] if geometry.concept in _COORDINATES else n_columns(geometry)
+
+
+# The formula of the eigenfunctions on a geometry.
+_FORMULAS = {
+    "fitted circle": "cosines and sines",
+    "fitted interval": "cosines",
+    "fitted sphere": "spherical harmonics",
+    "fitted tangential fields on the sphere": "tangential harmonics",
+}
 
 
 def basis_suits(geometry: Record, basis: Record) -> bool:
     """Whether a basis lives on a geometry."""
     kind, other = geometry.concept, basis.concept
+    if kind in _FORMULAS:
+        return other == "eigenfunctions by formula" and basis["functions"].concept == _FORMULAS[kind]
+    if kind == "fitted product of geometries":
+        if other != "products of eigenfunctions" or len(basis["factors"]) != len(geometry["factors"]):
+            return False
+        return all(map(basis_suits, geometry["factors"], basis["factors"]))
     if kind == "point cloud":
         graph = geometry["graph"]
         if other != "basis of a point cloud" or size_of(basis)[0] != graph.dims["s"]:
@@ -391,33 +381,9 @@ def basis_suits(geometry: Record, basis: Record) -> bool:
     if kind == "landmarks":
         return other == "basis on landmarks" and size_of(basis)[0] == geometry.dims["s"]
     if kind == "fitted graph":
-        return other == "eigenfunctions at nodes" and size_of(basis)[0] == geometry["n_nodes"]
-    if kind == "fitted mesh":
-        return other == "eigenfunctions at nodes" and size_of(basis)[0] == geometry.dims["V"]
-    if kind == "fitted tangential fields on a mesh":
-        return other == "eigenfunctions at nodes" and size_of(basis)[0] == 3 * geometry["surface"].dims["V"]
-    if kind == "fitted product of geometries":
-        if other != "products of eigenfunctions" or len(basis["factors"]) != len(geometry["factors"]):
-            return False
-        return all(map(basis_suits, geometry["factors"], basis["factors"]))
-    formula = {
-        "fitted circle": "cosines and sines",
-        "fitted interval": "cosines",
-        "fitted sphere": "spherical harmonics",
-        "fitted tangential fields on the sphere": "tangential harmonics",
-    }
-    return other == "eigenfunctions by formula" and basis["functions"].concept == formula[kind]
-
-
-def positive_diagonal(block: np.ndarray) -> bool:
-    """Whether a triangular block can be divided by."""
-    return bool((np.diag(block) > 1e-115).all())
-
-
-def field_draws(check: Check, record: Record, where: str) -> None:
-    """All terms have the same draws."""
-    _draws(check, record, where)
-    for ref in record["at_nodes"]:
-        bind(record.dims, "S", ref.shape[1], where)
-    if record.dims["S"] < 1:
-        raise wrong(where, "has no draws")
+        nodes = geometry["n_nodes"]
+    elif kind == "fitted mesh":
+        nodes = geometry.dims["V"]
+    else:
+        nodes = 3 * geometry["surface"].dims["V"]
+    return bool(other == "eigenfunctions at nodes" and size_of(basis)[0] == nodes)

@@ -2,64 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .rules import (
     A,
     ArrayRef,
+    ByName,
     Check,
+    Either,
     Flag,
     Given,
     Maybe,
     Numbers,
-    OneOf,
+    Objects,
     Real,
     Rule,
     Several,
     Text,
     Whole,
+    content_of,
     number,
     wrong,
 )
-from .rules import ByName as Named
-from .schema import (
-    BASES,
-    FITTED,
-    GEOMETRIES,
-    KERNELS,
-    LIKELIHOODS,
-    LOCAL_KERNELS,
-    POINT,
-    PRIORS,
-    VARIANCE,
-    anything,
-    is_array,
-    points,
-)
-
-
-def _is_list(node: Any) -> bool:
-    return isinstance(node, list)
-
-
-def _is_objects(node: Any) -> bool:
-    return isinstance(node, dict) and set(node) == {"objects", "shape"}
-
+from .schema import LOCAL_KERNELS, POINT, VARIANCE, points
 
 any_real = Real(-1e300, 1e300, nan=True, infinite=True)
-each_function = OneOf(
-    (
-        (is_array, Numbers(("functions",), 0.0, VARIANCE, nan=True)),
-        (anything, Real(0.0, VARIANCE, nan=True)),
-    )
+each_function = Either(
+    lambda node: content_of(node, "array") is not None,
+    Numbers(("functions",), 0.0, VARIANCE, nan=True),
+    Real(0.0, VARIANCE, nan=True),
 )
 
 
-def one_or_several(rule: Rule) -> OneOf:
+def one_or_several(rule: Rule) -> Either:
     """A value for one latent function, or a list of one for each."""
-    return OneOf(((_is_list, Several(rule, 2, form="list")), (anything, rule)))
+    return Either(lambda node: isinstance(node, list), Several(rule, 2, form="list"), rule)
 
 
 class _Report:
@@ -68,7 +47,7 @@ class _Report:
     NAMES = ("names", "theta", "gradient", "bounds", "at_bound", "n_evaluations", "success", "message")
 
     def __call__(self, check: Check, node: Any, where: str, scope: dict[str, int]) -> Any:
-        content = node.get("result") if isinstance(node, dict) and len(node) == 1 else None
+        content = content_of(node, "result")
         if not isinstance(content, dict) or set(content) != set(self.NAMES):
             raise wrong(where, "is not the report of a search")
         own: dict[str, int] = {}
@@ -77,8 +56,8 @@ class _Report:
         for name in ("theta", "gradient"):
             wide = Numbers(("k",), -1e300, 1e300, nan=True, infinite=True)
             wide(check, content[name], f"{where}.{name}", own)
-        Named(Several(any_real, 2, 2))(check, content["bounds"], f"{where}.bounds", {})
-        Named(Flag())(check, content["at_bound"], f"{where}.at_bound", {})
+        ByName(Several(any_real, 2, 2))(check, content["bounds"], f"{where}.bounds", {})
+        ByName(Flag())(check, content["at_bound"], f"{where}.at_bound", {})
         number(content["n_evaluations"], where, "i")
         Flag()(check, content["success"], where, {})
         Text()(check, content["message"], where, {})
@@ -112,10 +91,10 @@ class Predictions:
 
 LEARNED: dict[str, Rule] = {
     "n_features_in_": Whole(1, 2**31),
-    "feature_names_in_": OneOf(((_is_objects, Given()),)),
+    "feature_names_in_": Objects(Text()),
     "classes_": Classes(),
-    "geometry_": A(FITTED),
-    "basis_": A(BASES),
+    "geometry_": A("fitted"),
+    "basis_": A("basis"),
     "anchors_": points("s", "p"),
     "eigenvalues_": Numbers(("M",), -1e-6, VARIANCE, ascending=True),
     "bandwidth_": Maybe(Real(1e-160, POINT)),
@@ -126,18 +105,18 @@ LEARNED: dict[str, Rule] = {
     "residual_variance_": each_function,
     "residual_kernel_": one_or_several(Maybe(Text(LOCAL_KERNELS))),
     "noise_variance_": each_function,
-    "likelihood_": one_or_several(A(LIKELIHOODS)),
+    "likelihood_": one_or_several(A("likelihood")),
     "log_marginal_likelihood_value_": Real(-1e300, 1e300),
     "optimizer_result_": one_or_several(_Report()),
-    "hyperparameter_posterior_": one_or_several(A(("posterior of hyperparameters",))),
+    "hyperparameter_posterior_": one_or_several(A("posterior of hyperparameters")),
     "bandwidth_trace_": Several(Several(any_real, 2, 2), form="list"),
-    "term_shares_": Named(Real(0.0, 1.0 + 1e-6)),
+    "term_shares_": ByName(Real(0.0, 1.0 + 1e-6)),
     "feature_relevance_": Numbers(("p",), 0.0, 1.0 + 1e-6),
     "coregionalization_": Numbers(("C", "C"), -1.0 - 1e-9, 1.0 + 1e-9),
-    "kernel_": A(KERNELS),
+    "kernel_": A("kernel"),
     "transduction_": Predictions(),
     "transduction_proba_": Numbers(("n", "C"), 0.0, 1.0 + 1e-9),
-    "chains_": one_or_several(A(("Markov chains",))),
+    "chains_": one_or_several(A("Markov chains")),
     "intrinsic_dimension_": Real(1e-60, 1e60),
     "label_noise_": Real(0.0, 0.999),
 }
@@ -160,19 +139,29 @@ class _Levels:
         return found
 
 
-SECTIONS: dict[str, Rule] = {
-    "process": A(("process",)),
-    "roles of columns": A(("roles of columns",)),
-    "covariates": Maybe(A(("linear term",))),
-    "kind of local term": Maybe(Text(("features", "neighbors"))),
-    "scales of the local term": Maybe(Numbers(("q",), 1e-160, 1e160)),
-    "levels": _Levels(),
-    "known values": Several(A(("known hyperparameters",)), 1, form="list"),
-    "intrinsic dimension": Maybe(Real(1e-60, 1e60)),
-    "one target": Flag(),
-    "offset": Flag(),
-    "known shares of classes": Maybe(A(("known shares of classes",))),
-    "examples": points("examples", "p"),
-    "number of features": Whole(1),
+class Section(NamedTuple):
+    """An attribute of an estimator that is not public, what it may hold, and which models always have it."""
+
+    attribute: str
+    rule: Rule
+    needed: tuple[str, ...] = ()
+
+
+LATENT = ("regressor", "classifier")
+MODELS = (*LATENT, "features")
+SECTIONS = {
+    "process": Section("_process_", A("process"), MODELS),
+    "roles of columns": Section("_roles_", A("roles of columns"), MODELS),
+    "covariates": Section("_linear_", Maybe(A("linear term")), LATENT),
+    "kind of local term": Section("_local_kind_", Maybe(Text(("features", "neighbors")))),
+    "scales of the local term": Section("_local_scale_", Maybe(Numbers(("q",), 1e-160, 1e160))),
+    "levels": Section("_group_levels_", _Levels()),
+    "known values": Section("_known_", Several(A("known hyperparameters"), 1, form="list"), LATENT),
+    "intrinsic dimension": Section("_dimension_", Maybe(Real(1e-60, 1e60)), LATENT),
+    "one target": Section("_flat_", Flag(), LATENT),
+    "offset": Section("_with_offset_", Flag(), LATENT),
+    "known shares of classes": Section("_shares_", Maybe(A("known shares of classes"))),
+    "examples": Section("_examples_", points("examples", "p"), MODELS),
+    "number of features": Section("_n_features_out", Whole(1), ("features",)),
 }
-PARAMETER = Given((*GEOMETRIES, *KERNELS, *PRIORS, *LIKELIHOODS))
+PARAMETER = Given(("geometry", "kernel", "prior", "likelihood"))

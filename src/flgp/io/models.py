@@ -15,13 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
 from ..estimators import FLGPClassifier, FLGPRegressor, HeatKernelFeatures
-from ..estimators.columns import choose_roles
+from ..estimators.columns import ColumnRoles, choose_roles
 from ..process.compact_field import expanded
 from . import container
 from .codec import Decoder, Encoder
 from .compact import are_close, narrowed, widened, without_rows
 from .contents import check_contents
 from .errors import ModelFileError
+from .learned import SECTIONS
 
 DEFAULT_MAX_BYTES = 16 * 2**30
 # Number of points whose predictions are stored, and the tolerance when `load` repeats them.
@@ -30,26 +31,11 @@ _WITNESSES, _TOLERANCE = 5, 1e-8
 _PROBES = 256
 # Larger labelled designs are left out; the loaded model then has no evidence at other hyperparameters.
 _MAX_EVIDENCE_BYTES = 64 * 2**20
-# Names in files of the estimators, and of the attributes that are not public.
+# Names of the estimators in files.
 ESTIMATORS: dict[str, type] = {
     "regressor": FLGPRegressor,
     "classifier": FLGPClassifier,
     "features": HeatKernelFeatures,
-}
-_SECTIONS = {
-    "process": "_process_",
-    "roles of columns": "_roles_",
-    "covariates": "_linear_",
-    "kind of local term": "_local_kind_",
-    "scales of the local term": "_local_scale_",
-    "levels": "_group_levels_",
-    "known values": "_known_",
-    "intrinsic dimension": "_dimension_",
-    "one target": "_flat_",
-    "offset": "_with_offset_",
-    "known shares of classes": "_shares_",
-    "examples": "_examples_",
-    "number of features": "_n_features_out",
 }
 
 
@@ -66,8 +52,8 @@ def save(model: Any, path: str | os.PathLike[str], *, compact: bool = False) -> 
     compact : bool
         A much smaller file for predictions, which agree to 1e-4: numbers of large arrays in 4 bytes where
         that is enough, the posterior by its weights, and no rows of the fit but those that the model consists
-        of (anchors, labelled points of a local term). `update` and `log_marginal_likelihood` need the labels,
-        and say so.
+        of (anchors, labelled points of a local term). `update` and `log_marginal_likelihood` need the labels
+        and raise an error without them.
 
     Raises
     ------
@@ -109,9 +95,9 @@ def _contents(name: str, estimator: Any, table: Any, witness: Any) -> tuple[dict
         "model": name,
         "parameters": encoder.entries(estimator.get_params(deep=False)),
         **{
-            section: encoder.encode(vars(estimator)[attribute])
-            for section, attribute in _SECTIONS.items()
-            if attribute in vars(estimator)
+            name: encoder.encode(vars(estimator)[section.attribute])
+            for name, section in SECTIONS.items()
+            if section.attribute in vars(estimator)
         },
         "learned": encoder.entries(learned),
         "table": None if table is None else encoder.encode(table),
@@ -124,7 +110,7 @@ def _contents(name: str, estimator: Any, table: Any, witness: Any) -> tuple[dict
 
 
 def _compact_contents(name: str, estimator: Any, table: Any) -> tuple[dict[str, Any], list[np.ndarray]]:
-    """The same without rows of the fit, and with 4 bytes for a number of a large array where they will do."""
+    """The same without fitted rows, and with 4 bytes per number of a large array where that is enough."""
     short = without_rows(estimator)
     header, arrays = _contents(name, short, table, estimator)
     # What the file holds is a slightly different model: that one must reproduce its own predictions.
@@ -218,7 +204,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = DEFAULT_MAX_BYTES) ->
         except ModelFileError as error:
             raise _unreadable(path, header, error) from error
     try:
-        # What the file says is data of an unknown origin: whatever goes wrong below is its fault.
+        # The file is untrusted data: whatever goes wrong below is an error in the file.
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return _model(header, Decoder(arrays), path)
@@ -274,9 +260,9 @@ def _estimator(header: dict[str, Any], decoder: Decoder) -> Any:
     estimator._check_parameters()
     for attribute, value in decoder.entries(header["learned"]).items():
         setattr(estimator, attribute, value)
-    for section, attribute in _SECTIONS.items():
-        if section in header:
-            setattr(estimator, attribute, decoder.decode(header[section]))
+    for name, section in SECTIONS.items():
+        if name in header:
+            setattr(estimator, section.attribute, decoder.decode(header[name]))
     if "process" in header:
         estimator._process_ = expanded(estimator._process_)
     if header["labels"] is not None:
@@ -329,14 +315,16 @@ def _check_roles(estimator: Any) -> None:
         groups=getattr(estimator, "groups", None),
         residual_columns=getattr(estimator, "residual_columns", None),
     )
-    pairs: list[tuple[Any, Any]] = [(found.geometry, roles.geometry), (found.linear, roles.linear)]
-    pairs += [(found.groups, roles.groups), (found.names, roles.names)]
-    if (found.local is None) != (roles.local is None):
+    if not all(
+        (one is None) == (other is None) and np.array_equal(one, other)
+        for one, other in zip(_listed(found), _listed(roles), strict=True)
+    ):
         raise ValueError("the roles of columns are not those of the parameters")
-    if found.local is not None:
-        pairs += [(found.local.index, roles.local.index), (found.local.scale, roles.local.scale)]
-    if not all((one is None) == (other is None) and np.array_equal(one, other) for one, other in pairs):
-        raise ValueError("the roles of columns are not those of the parameters")
+
+
+def _listed(roles: ColumnRoles) -> list[Any]:
+    local = (None, None) if roles.local is None else (roles.local.index, roles.local.scale)
+    return [roles.geometry, roles.linear, roles.groups, roles.names, *local]
 
 
 def _probes(estimator: Any) -> Array:

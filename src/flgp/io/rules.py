@@ -75,10 +75,11 @@ class Rule(Protocol):
 
 @dataclass(frozen=True)
 class Concept:
-    """The fields of a stored concept, and how they must fit each other."""
+    """The fields of a stored concept, how they must fit each other, and the group that it belongs to."""
 
     fields: Mapping[str, Rule]
     fits: Callable[[Check, Record, str], None] | None = None
+    group: str = ""
 
 
 @dataclass
@@ -102,7 +103,7 @@ class Check:
 
     def reference(self, node: Any, where: str) -> ArrayRef:
         """The array that a node refers to."""
-        position = node.get("array") if isinstance(node, dict) and len(node) == 1 else None
+        position = content_of(node, "array")
         if type(position) is not int or not 0 <= position < len(self.table):
             raise wrong(where, "is not an array of this file")
         self.used.add(position)
@@ -112,15 +113,15 @@ class Check:
         return ArrayRef(position, self.table[position])
 
     def record(self, node: Any, where: str, allowed: Sequence[str]) -> Record:
-        """A concept, one of those that are allowed here."""
+        """A concept; `allowed` are names of concepts and of groups."""
         if not isinstance(node, dict) or len(node) != 1:
-            raise wrong(where, f"is not one of: {', '.join(allowed)}")
+            raise wrong(where, f"should hold {' or '.join(map(repr, allowed))}")
         ((name, content),) = node.items()
         if name not in self.concepts:
             raise wrong(where, f"is {name!r}, which is unknown to this version of flgp")
-        if name not in allowed:
-            raise wrong(where, f"is {name!r}, not one of: {', '.join(allowed)}")
         concept = self.concepts[name]
+        if name not in allowed and concept.group not in allowed:
+            raise wrong(where, f"is {name!r}, but should hold {' or '.join(map(repr, allowed))}")
         entries(content, where, concept.fields, lambda missing: self.optional(name, missing))
         self._depth += 1
         if self._depth > _MAX_DEPTH:
@@ -177,6 +178,11 @@ def entries(
     for name in wanted:
         if name not in content and not optional(name):
             raise wrong(where, f"lacks the field {name!r}")
+
+
+def content_of(node: Any, kind: str) -> Any:
+    """What a node of some kind holds; None if it is not of that kind."""
+    return node.get(kind) if isinstance(node, dict) and len(node) == 1 else None
 
 
 def number(node: Any, where: str, kinds: str) -> float | int:
@@ -293,12 +299,12 @@ class Text:
         if not isinstance(node, str) or (self.choices is not None and node not in self.choices):
             raise wrong(where, f"is not one of {', '.join(self.choices or ('text',))}")
         if not proper_text(node):
-            raise wrong(where, "is text with half a character in it")
+            raise wrong(where, "is text with an unpaired surrogate")
         return node
 
 
 def proper_text(value: str) -> bool:
-    """Whether a string can be written: JSON may hold halves of surrogate pairs."""
+    """Whether a string can be encoded: JSON may hold unpaired surrogates."""
     return not any("\ud800" <= letter <= "\udfff" for letter in value)
 
 
@@ -314,52 +320,61 @@ class Maybe:
 
 
 @dataclass(frozen=True)
-class OneOf:
-    """A value of the first kind for which `node` has the right form."""
+class Either:
+    """A value of one kind if the node has its form, otherwise of another kind."""
 
-    forms: tuple[tuple[Callable[[Any], bool], Rule], ...]
+    has_form: Callable[[Any], bool]
+    rule: Rule
+    otherwise: Rule
 
     def __call__(self, check: Check, node: Any, where: str, scope: Scope) -> Any:
-        """What the first fitting rule finds."""
-        for has_form, rule in self.forms:
-            if has_form(node):
-                return rule(check, node, where, scope)
-        raise wrong(where, "has a form that is not allowed here")
+        """What the rule for this form finds."""
+        return (self.rule if self.has_form(node) else self.otherwise)(check, node, where, scope)
 
 
-@dataclass(frozen=True)
 class A:
-    """A concept, one of several; `common`: one that many others may hold, and that is looked at once."""
+    """A concept, one of some names or groups.
 
-    names: tuple[str, ...]
-    common: bool = False
+    `same` is a dimension that it shares with what holds it. A `common` concept is one that many others may
+    hold, and that is looked at once.
+    """
+
+    def __init__(self, *names: str, same: str | None = None, common: bool = False) -> None:
+        self.names, self.same, self.common = names, same, common
 
     def __call__(self, check: Check, node: Any, where: str, scope: Scope) -> Record:
         """The concept's record."""
-        if not self.common:
-            return check.record(node, where, self.names)
-        key = json.dumps(node, sort_keys=True)
-        if key not in check.common:
-            check.common[key] = check.record(node, where, self.names)
-        return check.common[key]
+        key = json.dumps(node, sort_keys=True) if self.common else ""
+        found = check.common.get(key) or check.record(node, where, self.names)
+        if self.common:
+            check.common[key] = found
+        if self.same is not None:
+            bind(scope, self.same, found.dims[self.same], where)
+        return found
 
 
 @dataclass(frozen=True)
 class Several:
-    """A list or tuple of values of one kind; each has a scope of its own unless they share dimensions."""
+    """A list or tuple of values of one kind; each has a scope of its own unless they share dimensions.
+
+    `dimension` names their number, which other fields must agree with.
+    """
 
     rule: Rule
     least: int = 0
     most: int = 10**6
     form: str = "tuple"
     shared: bool = False
+    dimension: str | None = None
 
     def __call__(self, check: Check, node: Any, where: str, scope: Scope) -> list[Any]:
         """What the rule finds in each."""
         if self.form == "tuple":
-            node = node.get("tuple") if isinstance(node, dict) and len(node) == 1 else None
+            node = content_of(node, "tuple")
         if not isinstance(node, list) or not self.least <= len(node) <= self.most:
             raise wrong(where, f"is not a {self.form} of {self.least} to {self.most} values")
+        if self.dimension is not None:
+            bind(scope, self.dimension, len(node), where)
         return [
             self.rule(check, item, f"{where}[{i}]", scope if self.shared else {})
             for i, item in enumerate(node)
@@ -374,7 +389,7 @@ class ByName:
 
     def __call__(self, check: Check, node: Any, where: str, scope: Scope) -> dict[str, Any]:
         """What the rule finds, by name."""
-        content = node.get("dict") if isinstance(node, dict) and len(node) == 1 else None
+        content = content_of(node, "dict")
         if not isinstance(content, dict):
             raise wrong(where, "is not a dict")
         return {name: self.rule(check, value, f"{where}[{name!r}]", scope) for name, value in content.items()}
@@ -384,7 +399,7 @@ class ByName:
 class Numbers:
     """An array: dtype, shape in named dimensions, and the range of its values.
 
-    A dimension is a number, or a name that has the same value wherever it occurs in a concept.
+    A dimension is a number, a name that has the same value wherever it occurs in a concept, or "*" for any.
     """
 
     shape: tuple[int | str, ...]
@@ -447,7 +462,8 @@ def fit_shape(scope: Scope, wanted: tuple[int | str, ...], shape: tuple[int, ...
         raise wrong(where, f"has the shape {shape}, but {len(wanted)} axes are expected")
     for size, name in zip(shape, wanted, strict=True):
         if isinstance(name, str):
-            bind(scope, name, size, where)
+            if name != "*":
+                bind(scope, name, size, where)
         elif size != name:
             raise wrong(where, f"has the shape {shape}, but an axis of {name} is expected")
 
@@ -462,7 +478,7 @@ class Sparse:
 
     def __call__(self, check: Check, node: Any, where: str, scope: Scope) -> tuple[int, ...]:
         """The shape."""
-        parts = node.get("sparse") if isinstance(node, dict) and len(node) == 1 else None
+        parts = content_of(node, "sparse")
         if not isinstance(parts, list) or len(parts) != 4 or not isinstance(parts[3], list):
             raise wrong(where, "is not a sparse matrix")
         own: Scope = {}
@@ -534,7 +550,7 @@ class Given:
 
 def pairs(check: Check, node: Any, where: str, rule: Rule) -> list[tuple[Any, Any]]:
     """A dict whose keys are not text; they are numbers, text or flags."""
-    content = node.get("pairs") if isinstance(node, dict) and len(node) == 1 else None
+    content = content_of(node, "pairs")
     if not isinstance(content, list) or not all(isinstance(p, list) and len(p) == 2 for p in content):
         raise wrong(where, "is not a dict")
     found = []

@@ -1,4 +1,4 @@
-"""Output files that appear all together or not at all."""
+"""Output files that appear together or not at all."""
 
 from __future__ import annotations
 

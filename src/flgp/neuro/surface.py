@@ -11,17 +11,14 @@ import nibabel as nib
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import dijkstra
-from sklearn.base import BaseEstimator, clone
-from sklearn.utils import check_random_state
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .. import geometry as geometries
 from .._typing import Array, IntArray
-from ..estimators import FLGPRegressor
+from .completion import Scores, complete, learn
 from .errors import ImageError
-from .scores import Scores, score_predictions
-from .volume import hold_out
-from .volumes import UNREADABLE
+from .volumes import UNREADABLE, checked_index
 
 _UNREADABLE = (*UNREADABLE, ExpatError, TypeError, IndexError)
 
@@ -33,10 +30,14 @@ class Mesh:
     coordinates: Array  # (n, 3) mm
     faces: IntArray  # (f, 3)
 
+    def face_normals(self) -> Array:
+        """Normals of the faces, as long as twice their area, shape (f, 3)."""
+        a, b, c = (self.coordinates[self.faces[:, k]] for k in range(3))
+        return np.cross(b - a, c - a)
+
     def normals(self) -> Array:
         """Unit normals of the vertices, averaged over their faces by area, shape (n, 3)."""
-        a, b, c = (self.coordinates[self.faces[:, k]] for k in range(3))
-        of_faces = np.cross(b - a, c - a)
+        of_faces = self.face_normals()
         total = np.zeros_like(self.coordinates)
         for k in range(3):
             np.add.at(total, self.faces[:, k], of_faces)
@@ -105,12 +106,7 @@ def read_vertex_values(values: Any, n_vertices: int, index: int | None = None) -
             raise ImageError(f"the values {Path(values).name} cannot be read: {error}") from error
     data = np.asarray(values, dtype=float)
     if data.ndim == 2:
-        k = data.shape[1]
-        if index is None and k > 1:
-            raise ImageError(f"the values have {k} columns. Choose one with --index (0 to {k - 1}).")
-        if not 0 <= (index or 0) < k:
-            raise ImageError(f"the values have {k} columns: --index {index} must be from 0 to {k - 1}.")
-        data = data[:, index or 0]
+        data = data[:, checked_index(index, data.shape[1], "the values have", "columns")]
     if data.shape != (n_vertices,):
         raise ImageError(f"the values have shape {data.shape}, but the mesh has {n_vertices:,} vertices.")
     return np.where(np.isfinite(data), data, np.nan)
@@ -195,45 +191,30 @@ class SurfaceReconstructor(BaseEstimator):
             raise ImageError(f"normal_weight={self.normal_weight!r} must be 0 or a positive number of mm.")
         surface = read_mesh(mesh)
         y = read_vertex_values(values, len(surface.coordinates), self.index)
-        labeled = ~np.isnan(y)
-        if not labeled.any():
+        observed = ~np.isnan(y)
+        if not observed.any():
             raise ImageError("no vertex has a finite value.")
-        if labeled.all() and self.labeled_ratio is None and not self.smooth:
+        if observed.all() and self.labeled_ratio is None and not self.smooth:
             raise ImageError(
                 "nothing to reconstruct: every vertex has a value. Mark missing ones with NaN, hold some out "
                 "with --labeled-ratio, or smooth with --smooth."
             )
-        seed = check_random_state(self.random_state)
-        if self.labeled_ratio is not None:
-            labeled = hold_out(labeled, self.labeled_ratio, seed)
-        model = FLGPRegressor() if self.estimator is None else clone(self.estimator)
         try:
             geometry = geometries.Mesh(surface.coordinates, surface.faces)
         except ValueError as error:
             raise ImageError(f"the mesh cannot be used: {error}") from error
-        model.set_params(geometry=geometry, geometry_columns=[0], residual_columns=[1, 2, 3, 4, 5, 6])
-        if getattr(model, "random_state", 0) is None and self.random_state is not None:
-            model.set_params(random_state=seed.randint(2**31 - 1))
-        self.mesh_, self.values_, self.labeled_ = surface, y, labeled
+        parameters = {"geometry": geometry, "geometry_columns": [0], "residual_columns": [1, 2, 3, 4, 5, 6]}
         self.points_ = np.column_stack([np.arange(len(y)), surface.points(float(self.normal_weight))])
-        self.model_ = model.fit(self.points_, np.where(labeled, y, np.nan))
+        self.model_, self.labeled_ = learn(
+            self.estimator, self.points_, y, self.labeled_ratio, self.random_state, **parameters
+        )
+        self.mesh_, self.values_ = surface, y
         return self
 
     def reconstruct(self) -> SurfaceReconstruction:
         """The completed values; standard deviations as for volumes."""
         check_is_fitted(self)
-        mean, std = self.model_.predict(self.points_, return_std=True)
-        scores = None
-        held_out = ~self.labeled_ & ~np.isnan(self.values_)
-        if held_out.any():
-            y = self.values_[held_out]
-            scores = score_predictions(y, mean[held_out], std[held_out], int(self.labeled_.sum()))
-        if self.smooth:
-            mean, variance = self.model_.latent_mean_and_variance(self.points_)
-            std = np.sqrt(variance)
-        else:
-            mean = np.where(self.labeled_, self.values_, mean)
-            std = np.where(self.labeled_, 0.0, std)
+        mean, std, scores = complete(self.model_, self.points_, self.values_, self.labeled_, self.smooth)
         return SurfaceReconstruction(vertex_image(mean), vertex_image(std), scores)
 
     def fit_reconstruct(self, mesh: Any, values: Any) -> SurfaceReconstruction:

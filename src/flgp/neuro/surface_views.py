@@ -27,7 +27,9 @@ def _draw(
     shade = corners.mean(axis=1)
     palette = colormaps[cmap].with_extremes(bad="0.8")
     colors = palette(Normalize(*limits)(shade))
-    light = 0.35 + 0.65 * np.abs(_face_normals(mesh) @ np.array([0.8, -0.3, 0.52]))
+    normals = mesh.face_normals()
+    normals = normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
+    light = 0.35 + 0.65 * np.abs(normals @ np.array([0.8, -0.3, 0.52]))
     colors[:, :3] *= light[:, None]
     surface = axes.plot_trisurf(
         X[:, 0], X[:, 1], X[:, 2], triangles=mesh.faces, linewidth=0, antialiased=False
@@ -42,12 +44,6 @@ def _draw(
     axes.text2D(-0.03, 0.5, front, transform=axes.transAxes, fontsize=11)
     axes.text2D(1.0, 0.5, back, transform=axes.transAxes, fontsize=11)
     axes.text2D(0.3, 0.02, f"seen from {side}", transform=axes.transAxes, fontsize=9)
-
-
-def _face_normals(mesh: Mesh) -> Array:
-    a, b, c = (mesh.coordinates[mesh.faces[:, k]] for k in range(3))
-    normals = np.cross(b - a, c - a)
-    return normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
 
 
 def _add_bar(figure: Figure, axes: Any, cmap: str, limits: tuple[float, float]) -> None:

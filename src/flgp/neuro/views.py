@@ -106,18 +106,12 @@ def plot_reconstruction(
     largest = float(np.quantile(std[unseen], 0.98)) if unseen.any() else 1.0
     figure = _figure(9.0, 9.6)
     panels = [
-        (
-            _visible(volume, volume.data, seen),
-            f"Seen by the model: {seen.sum():,} voxels",
-            "RdBu_r",
-            -limit,
-            limit,
-        ),
-        (_visible(volume, mean, mask), f"Completed: {mask.sum():,} voxels", "RdBu_r", -limit, limit),
-        (_visible(volume, std, unseen), "Standard deviation where predicted", "viridis", 0.0, largest),
+        (volume.data, seen, f"Seen by the model: {seen.sum():,} voxels", "RdBu_r", -limit, limit),
+        (mean, mask, f"Completed: {mask.sum():,} voxels", "RdBu_r", -limit, limit),
+        (std, unseen, "Standard deviation where predicted", "viridis", 0.0, largest),
     ]
-    for box, (image, title, cmap, vmin, vmax) in zip(_rows(3), panels, strict=True):
-        _panel(figure, box, image, title, background, at, cmap, vmin, vmax)
+    for box, (values, inside, title, cmap, vmin, vmax) in zip(_rows(3), panels, strict=True):
+        _panel(figure, box, _visible(volume, values, inside), title, background, at, cmap, vmin, vmax)
     return figure
 
 
@@ -159,7 +153,7 @@ def plot_counts(regions: Any, *, background: Any = "mni") -> Figure:
 def _strongest(volume: Volume, values: Array) -> Array:
     """Millimetres of the voxel with the largest |value|."""
     index = np.array(np.unravel_index(np.abs(values).argmax(), values.shape))
-    return (volume.affine @ np.append(index, 1.0))[:3]
+    return volume.at(index)
 
 
 def _middle(volume: Volume, inside: Array) -> Array:
@@ -170,7 +164,7 @@ def _middle(volume: Volume, inside: Array) -> Array:
     largest = int(np.argmax(np.bincount(parts.ravel())[1:])) + 1
     places = np.argwhere(parts == largest)
     index = places[np.argmin(((places - places.mean(axis=0)) ** 2).sum(axis=1))]
-    return (volume.affine @ np.append(index, 1.0))[:3]
+    return volume.at(index)
 
 
 def plot_networks(networks: Sequence[tuple[str, Network]]) -> Figure:

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
-from sklearn.utils import check_random_state
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import Array, BoolArray
-from ..estimators import FLGPRegressor
+from .._typing import Array
+from .completion import Scores, complete, learn
 from .errors import ImageError
-from .scores import Scores, score_predictions
 from .volumes import Volume, read_mask, read_volume
 
 
@@ -120,16 +118,11 @@ class VolumeReconstructor(BaseEstimator):
             observed = observed & ~lost
         values = np.where(observed, volume.data, np.nan)[inside]
         self._check_enough(volume, values)
-        seed = check_random_state(self.random_state)
-        labeled = ~np.isnan(values)
-        if self.labeled_ratio is not None:
-            labeled = hold_out(labeled, self.labeled_ratio, seed)
-        model = FLGPRegressor() if self.estimator is None else clone(self.estimator)
-        check_anchors(model, len(values), "voxels")
-        if getattr(model, "random_state", 0) is None and self.random_state is not None:
-            model.set_params(random_state=seed.randint(2**31 - 1))
+        check_anchors(self.estimator, len(values), "voxels")
         self.coordinates_ = volume.coordinates(inside)
-        self.model_ = model.fit(self.coordinates_, np.where(labeled, values, np.nan))
+        self.model_, labeled = learn(
+            self.estimator, self.coordinates_, values, self.labeled_ratio, self.random_state
+        )
         self.mask_, self.values_, self.labeled_, self._volume_ = inside, values, labeled, volume
         return self
 
@@ -161,19 +154,8 @@ class VolumeReconstructor(BaseEstimator):
             value is kept, the standard deviation is 0; with `smooth` it is that of the posterior of f, and
             otherwise that of the value, noise included.
         """
-        mean, std = self.predict()
-        scores = None
-        held_out = ~self.labeled_ & ~np.isnan(self.values_)
-        if held_out.any():
-            scores = score_predictions(
-                self.values_[held_out], mean[held_out], std[held_out], int(self.labeled_.sum())
-            )
-        if self.smooth:
-            mean, variance = self.model_.latent_mean_and_variance(self.coordinates_)
-            std = np.sqrt(variance)
-        else:
-            mean = np.where(self.labeled_, self.values_, mean)
-            std = np.where(self.labeled_, 0.0, std)
+        check_is_fitted(self)
+        mean, std, scores = complete(self.model_, self.coordinates_, self.values_, self.labeled_, self.smooth)
         volume: Volume = self._volume_
         completed, spread = volume.data.copy(), np.zeros(volume.data.shape)
         completed[self.mask_], spread[self.mask_] = mean, std
@@ -182,19 +164,6 @@ class VolumeReconstructor(BaseEstimator):
     def fit_reconstruct(self, image: Any, *, affine: Any = None, missing: Any = None) -> Reconstruction:
         """`fit`, then `reconstruct`."""
         return self.fit(image, affine=affine, missing=missing).reconstruct()
-
-
-def hold_out(labeled: BoolArray, ratio: float, rng: np.random.RandomState) -> BoolArray:
-    """A random fraction of the labelled rows: at least one kept and at least one left out."""
-    if not 0 < ratio < 1:
-        raise ImageError(f"labeled_ratio={ratio!r} must be between 0 and 1.")
-    known = np.flatnonzero(labeled)
-    if len(known) < 2:
-        raise ImageError("labeled_ratio needs at least two observed values.")
-    count = min(max(round(ratio * len(known)), 1), len(known) - 1)
-    kept = np.zeros(len(labeled), dtype=bool)
-    kept[rng.permutation(known)[:count]] = True
-    return kept
 
 
 def check_anchors(model: Any, n: int, what: str) -> None:

@@ -129,16 +129,18 @@ def _volume(data: Array, affine: Array, index: int | None, what: str, header: An
         raise ImageError(f"{what} has shape {data.shape}, but must be one volume (x, y, z).")
     shape = data.shape
     if data.ndim == 4:
-        k = data.shape[3]
-        if index is None and k > 1:
-            raise ImageError(
-                f"{what} is 4-D with {k} volumes, shape {data.shape}. Choose one with --index (0 to {k - 1})."
-            )
-        if not 0 <= (index or 0) < k:
-            raise ImageError(f"{what} has {k} volumes: --index {index} must be from 0 to {k - 1}.")
-        data = data[..., index or 0]
-        shape = data.shape if k > 1 else shape
+        data = data[..., checked_index(index, shape[3], f"{what} is 4-D with", "volumes")]
+        shape = data.shape if shape[3] > 1 else shape
     return Volume(data, affine, what, shape, header)
+
+
+def checked_index(index: int | None, count: int, what: str, parts: str) -> int:
+    """Which of several volumes or columns is meant; None means the only one."""
+    if index is None and count > 1:
+        raise ImageError(f"{what} {count} {parts}. Choose one with --index (0 to {count - 1}).")
+    if not 0 <= (index or 0) < count:
+        raise ImageError(f"{what} {count} {parts}: --index {index} must be from 0 to {count - 1}.")
+    return index or 0
 
 
 def same_grid(volume: Volume, other: Volume) -> bool:

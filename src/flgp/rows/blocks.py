@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import partial, reduce
 from itertools import pairwise
 from typing import Any, Generic, TypeVar
 
@@ -43,20 +43,19 @@ class Blocks(Generic[T]):
     def map(self, function: Callable[[T], R], keep: bool = True) -> Blocks[R]:
         """Apply `function` to every block: now, with the results kept, or again in every later pass."""
         if not keep:
-            composed = [_Composed(function, maker) for maker in self._makers]
-            return Blocks(composed, self.starts)
+            return Blocks([partial(_composed, function, maker) for maker in self._makers], self.starts)
         results = list(thread_map(lambda make: function(make()), self._makers))
-        return Blocks([_Held(result) for result in results], self.starts)
+        return Blocks([partial(_held, result) for result in results], self.starts)
 
     def map_at(self, function: Callable[[T, int], R]) -> Blocks[R]:
         """Like `map`, but `function` also gets the number of the first row of the block; results are kept."""
         pairs = list(zip(self._makers, self.starts, strict=True))
         results = list(thread_map(lambda pair: function(pair[0](), pair[1]), pairs))
-        return Blocks([_Held(result) for result in results])
+        return Blocks([partial(_held, result) for result in results])
 
     def paired_with(self, other: Blocks[R]) -> Blocks[tuple[T, R]]:
         """Pairs of blocks of the same rows; nothing is computed yet."""
-        makers = [_Pair(a, b) for a, b in zip(self._makers, other._makers, strict=True)]
+        makers = [partial(_pair, a, b) for a, b in zip(self._makers, other._makers, strict=True)]
         return Blocks(makers, self.starts)
 
     def reduce(self, function: Callable[[T], R], combine: Callable[[R, R], R] = operator.add) -> R:
@@ -64,28 +63,16 @@ class Blocks(Generic[T]):
         return reduce(combine, thread_map(lambda make: function(make()), self._makers))
 
 
-class _Held(Generic[T]):
-    def __init__(self, value: T) -> None:
-        self.value = value
-
-    def __call__(self) -> T:
-        return self.value
+def _held(value: T) -> T:
+    return value
 
 
-class _Composed(Generic[T, R]):
-    def __init__(self, function: Callable[[T], R], maker: Callable[[], T]) -> None:
-        self.function, self.maker = function, maker
-
-    def __call__(self) -> R:
-        return self.function(self.maker())
+def _composed(function: Callable[[T], R], maker: Callable[[], T]) -> R:
+    return function(maker())
 
 
-class _Pair(Generic[T, R]):
-    def __init__(self, first: Callable[[], T], second: Callable[[], R]) -> None:
-        self.first, self.second = first, second
-
-    def __call__(self) -> tuple[T, R]:
-        return self.first(), self.second()
+def _pair(first: Callable[[], T], second: Callable[[], R]) -> tuple[T, R]:
+    return first(), second()
 
 
 def row_blocks(X: RowLike, block_rows: int = BLOCK_ROWS) -> Blocks[Any]:
@@ -94,15 +81,11 @@ def row_blocks(X: RowLike, block_rows: int = BLOCK_ROWS) -> Blocks[Any]:
         return X.row_blocks()
     n = X.shape[0]
     starts = range(0, n, block_rows)
-    return Blocks([_Slice(X, start, min(start + block_rows, n)) for start in starts], starts)
+    return Blocks([partial(_slice, X, start, min(start + block_rows, n)) for start in starts], starts)
 
 
-class _Slice:
-    def __init__(self, X: RowLike, start: int, stop: int) -> None:
-        self.X, self.start, self.stop = X, start, stop
-
-    def __call__(self) -> Any:
-        return np.asarray(self.X[self.start : self.stop])
+def _slice(X: RowLike, start: int, stop: int) -> Any:
+    return np.asarray(X[start:stop])
 
 
 def map_rows(

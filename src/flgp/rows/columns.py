@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,12 +35,8 @@ class SelectedColumns:
 
     def row_blocks(self) -> Blocks[Array]:
         """Blocks of the selected columns."""
-        return row_blocks(self.rows).map(_Pick(self.index), keep=False)
+        return row_blocks(self.rows).map(partial(_picked, self.index), keep=False)
 
 
-class _Pick:
-    def __init__(self, index: IntArray) -> None:
-        self.index = index
-
-    def __call__(self, block: Array) -> Array:
-        return block[:, self.index]
+def _picked(index: IntArray, block: Array) -> Array:
+    return block[:, index]

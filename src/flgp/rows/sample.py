@@ -17,11 +17,11 @@ from .blocks import row_blocks, take_rows
 
 Words = NDArray[np.uint64]
 
-# Constants of Steele, Lea & Flood's SplitMix64 (2014), which turn any pattern of numbers into none.
+# Constants of Steele, Lea & Flood's SplitMix64 (2014), which leave no pattern in the numbers.
 _MIXERS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31)
 _HALF = np.uint64(32)
-# Cells of a column's range: rounding of another unit moves few numbers into another one.
+# Cells of a column's range: few numbers change their cell when a change of unit rounds them.
 _CELLS = 2.0**24
 # Columns that are hashed at a time, so that temporaries stay in the cache.
 _COLUMNS = 64
@@ -37,7 +37,7 @@ def random_rows(X: RowLike, count: int, rng: np.random.Generator) -> Array:
 
 
 def random_order(X: RowLike, count: int, rng: np.random.Generator) -> IntArray:
-    """Which rows those are. Equal rows have equal keys, so it does not matter which of them is taken."""
+    """The numbers of those rows. Equal rows have equal keys, so it does not matter which one is taken."""
     coefficients = rng.integers(2**64, size=1 + X.shape[1], dtype=np.uint64)
     blocks = row_blocks(X)
     low, high = blocks.reduce(_ends, _wider)
@@ -57,7 +57,7 @@ def _wider(first: tuple[Array, Array], second: tuple[Array, Array]) -> tuple[Arr
 
 @dataclass(frozen=True)
 class _Keys:
-    """At least the smallest keys of some blocks, and where their rows stand among the `n` rows of these."""
+    """At least the smallest keys of some blocks, and the positions of their rows among the `n` rows."""
 
     key: Words  # (k,)
     exact: Words  # (k,) keys of the numbers themselves, for rows that differ by less than a cell
@@ -66,7 +66,7 @@ class _Keys:
     count: int  # how many are wanted in the end
 
     def smallest(self) -> _Keys:
-        """No more than are wanted."""
+        """At most `count` of them."""
         if len(self.key) <= self.count:
             return self
         kept = np.argpartition(self.key, self.count - 1)[: self.count]
@@ -103,8 +103,8 @@ def _merged(first: _Keys, second: _Keys) -> _Keys:
 def keys(block: Array, coefficients: Words, ends: tuple[Array, Array] | None = None) -> Words:
     """Hashes (b,) of rows (b, p): sums of products modulo 2^64, the same in any dtype.
 
-    The first of the coefficients (1 + p,) is added, so that rows of zeros have no key of their own. With the
-    `ends` (p,) of the columns, a number is replaced by which of `_CELLS` equal cells of the range it is in.
+    The first of the coefficients (1 + p,) is added, so that the key of a row of zeros is random too. With the
+    `ends` (p,) of the columns, a number is replaced by the number of its cell, one of `_CELLS` in the range.
     """
     total = np.full(len(block), coefficients[0])
     odd = coefficients[1:] | np.uint64(1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import zlib
+from functools import partial
 from importlib import import_module
 from mmap import ALLOCATIONGRANULARITY
 from typing import Any
@@ -182,7 +183,7 @@ def _reader(data: Any) -> Any:
     if bounds is None and isinstance(chunks, tuple) and isinstance(chunks[0], int):
         bounds = np.append(np.arange(0, data.shape[0], chunks[0]), data.shape[0])
     if bounds is None:
-        return _SliceReader(data)
+        return partial(_sliced, data)
     merged = [0]
     for bound in bounds[1:]:  # many small chunks are read together
         if bound - merged[-1] >= BLOCK_ROWS or bound == bounds[-1]:
@@ -190,12 +191,8 @@ def _reader(data: Any) -> Any:
     return _ChunkReader(data, np.array(merged))
 
 
-class _SliceReader:
-    def __init__(self, data: Any) -> None:
-        self.data = data
-
-    def __call__(self, start: int, stop: int) -> Any:
-        return self.data[start:stop]
+def _sliced(data: Any, start: int, stop: int) -> Any:
+    return data[start:stop]
 
 
 class _MemmapReader:

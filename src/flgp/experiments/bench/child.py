@@ -19,10 +19,10 @@ from types import SimpleNamespace
 from typing import Any
 
 
-def anonymous_bytes() -> int | None:
-    """Memory of this process that is not backed by a file; None if the system does not report it."""
+def anonymous_bytes(process: int | str = "self") -> int | None:
+    """Memory of a process that is not backed by a file; None if the system does not report it."""
     try:
-        with open("/proc/self/status") as status:
+        with open(f"/proc/{process}/status") as status:
             return next(int(line.split()[1]) * 1024 for line in status if line.startswith("RssAnon"))
     except (OSError, StopIteration):
         return None
@@ -61,41 +61,38 @@ def first_rows(p: SimpleNamespace) -> SimpleNamespace:
     return SimpleNamespace(**{**vars(p), **small, "options": {**p.options, **few}})
 
 
-def marked(p: SimpleNamespace, missing: float) -> Any:
-    """The targets of all rows, `missing` where unlabelled."""
+def marked(p: SimpleNamespace) -> Any:
+    """The targets of all rows, NaN or -1 where unlabelled."""
     import numpy as np
 
-    y = np.full(len(p.X), missing, dtype=float if missing != missing else int)
+    y = np.full(len(p.X), np.nan) if p.task == "regression" else np.full(len(p.X), -1)
     y[p.labeled] = p.targets
     return y
 
 
-def flgp(p: SimpleNamespace, base_kernel: str) -> Any:
-    """FLGP: fit on all rows and predict all rows."""
+def ours(p: SimpleNamespace, *sizes: str, **options: Any) -> Any:
+    """An FLGP estimator, with the `sizes` that the case states."""
     from flgp import FLGPClassifier, FLGPRegressor
 
-    regression = p.task == "regression"
-    kind, missing = (FLGPRegressor, float("nan")) if regression else (FLGPClassifier, -1)
-    options: dict[str, Any] = {
-        name: int(p.options[name]) for name in ("n_anchors", "n_neighbors", "n_eigenpairs")
-    }
-    model = kind(base_kernel=base_kernel, n_jobs=p.threads, random_state=p.seed, **options)
+    kind = FLGPRegressor if p.task == "regression" else FLGPClassifier
+    stated: dict[str, Any] = {name: int(p.options[name]) for name in sizes}
+    return kind(n_jobs=p.threads, random_state=p.seed, **stated, **options)
 
-    def run() -> Any:
-        return model.fit(p.X, marked(p, missing)).transduction_
 
-    return run
+def flgp(p: SimpleNamespace, base_kernel: str) -> Any:
+    """FLGP: fit on all rows and predict all rows."""
+    model = ours(p, "n_anchors", "n_neighbors", "n_eigenpairs", base_kernel=base_kernel)
+    return lambda: model.fit(p.X, marked(p)).transduction_
 
 
 def flgp_defaults(p: SimpleNamespace) -> Any:
     """FLGP with all defaults: fit on all rows, and the class probabilities (or the mean) of all rows."""
-    from flgp import FLGPClassifier, FLGPRegressor
+    model = ours(p)
 
     def run() -> Any:
+        model.fit(p.X, marked(p))
         if p.task == "regression":
-            model = FLGPRegressor(n_jobs=p.threads, random_state=p.seed).fit(p.X, marked(p, float("nan")))
             return model.predict(p.X)
-        model = FLGPClassifier(n_jobs=p.threads, random_state=p.seed).fit(p.X, marked(p, -1))
         return model.classes_[model.predict_proba(p.X).argmax(axis=1)]
 
     return run
@@ -103,26 +100,22 @@ def flgp_defaults(p: SimpleNamespace) -> Any:
 
 def baseline(p: SimpleNamespace, which: str) -> Any:
     """The paper's baselines of this package: every point an anchor or a landmark, 20 bandwidths."""
-    from flgp import FLGPClassifier
     from flgp.baselines import GLGPClassifier
 
     n = len(p.X)
-    common: dict[str, Any] = {
-        "n_eigenpairs": int(p.options["n_eigenpairs"]),
-        "amplitude": 1.0,
-        "n_jobs": p.threads,
-        "random_state": p.seed,
-    }
     if which == "flgp-x":
         r = 20 if n <= 5_000 else 60
-        model = FLGPClassifier(
-            anchors="all", base_kernel="se", n_neighbors=r, linear=None, residual=None, **common
-        )
-    elif which == "glgp":
-        model = GLGPClassifier(**common)
+        graph = {"anchors": "all", "base_kernel": "se", "n_neighbors": r, "linear": None, "residual": None}
+        model = ours(p, "n_eigenpairs", amplitude=1.0, **graph)
     else:
-        model = GLGPClassifier(n_neighbors=max(n // 100, 3), **common)
-    return lambda: model.fit(p.X, marked(p, -1)).transduction_
+        model = GLGPClassifier(
+            n_neighbors=None if which == "glgp" else max(n // 100, 3),
+            n_eigenpairs=int(p.options["n_eigenpairs"]),
+            amplitude=1.0,
+            n_jobs=p.threads,
+            random_state=p.seed,
+        )
+    return lambda: model.fit(p.X, marked(p)).transduction_
 
 
 def gpboost_vecchia(p: SimpleNamespace) -> Any:
@@ -173,7 +166,7 @@ def label_spreading(p: SimpleNamespace) -> Any:
 
     # The defaults stop before the labels reach most points.
     model = LabelSpreading(kernel="knn", n_neighbors=10, alpha=0.99, max_iter=5000, n_jobs=p.threads)
-    return lambda: model.fit(p.X, marked(p, -1)).transduction_
+    return lambda: model.fit(p.X, marked(p)).transduction_
 
 
 def in_batches(predict: Any, X: Any, size: int = 20_000) -> Any:
@@ -275,21 +268,22 @@ def gpytorch_svgp(p: SimpleNamespace, steps: int = 200, inducing: int = 200) -> 
     return run
 
 
-METHODS: dict[str, Callable[[Any], Callable[[], Any]]] = {
-    "flgp": flgp_defaults,
-    "flgp-x": lambda p: baseline(p, "flgp-x"),
-    "glgp": lambda p: baseline(p, "glgp"),
-    "sparse-glgp": lambda p: baseline(p, "sparse-glgp"),
-    "gpboost-vecchia": gpboost_vecchia,
-    "flgp-lk": lambda p: flgp(p, "lae"),
-    "flgp-sk": lambda p: flgp(p, "se"),
-    "ckdtree": ckdtree,
-    "label-spreading": label_spreading,
-    "gp-classifier": gp_classifier,
-    "gp-regressor": gp_regressor,
-    "graphlearning-laplace": lambda p: graphlearning(p, "laplace"),
-    "graphlearning-poisson": lambda p: graphlearning(p, "poisson"),
-    "gpytorch-svgp": gpytorch_svgp,
+# For each method the package that it needs, and the function that makes a run.
+METHODS: dict[str, tuple[str, Callable[[Any], Callable[[], Any]]]] = {
+    "flgp": ("flgp", flgp_defaults),
+    "flgp-x": ("flgp", lambda p: baseline(p, "flgp-x")),
+    "glgp": ("flgp", lambda p: baseline(p, "glgp")),
+    "sparse-glgp": ("flgp", lambda p: baseline(p, "sparse-glgp")),
+    "gpboost-vecchia": ("gpboost", gpboost_vecchia),
+    "flgp-lk": ("flgp", lambda p: flgp(p, "lae")),
+    "flgp-sk": ("flgp", lambda p: flgp(p, "se")),
+    "ckdtree": ("scipy", ckdtree),
+    "label-spreading": ("sklearn", label_spreading),
+    "gp-classifier": ("sklearn", gp_classifier),
+    "gp-regressor": ("sklearn", gp_regressor),
+    "graphlearning-laplace": ("graphlearning", lambda p: graphlearning(p, "laplace")),
+    "graphlearning-poisson": ("graphlearning", lambda p: graphlearning(p, "poisson")),
+    "gpytorch-svgp": ("gpytorch", gpytorch_svgp),
 }
 
 
@@ -305,8 +299,9 @@ def main(method: str, folder: str, threads: str, *options: str) -> None:
     p = SimpleNamespace(
         **arrays, task=given["task"], threads=int(threads), options=given, seed=int(given["seed"])
     )
-    METHODS[method](first_rows(p))()  # warm-up: libraries initialise at the first call
-    run = METHODS[method](p)
+    make = METHODS[method][1]
+    make(first_rows(p))()  # warm-up: libraries initialise at the first call
+    run = make(p)
     with PeakMemory() as memory:
         started, used = time.perf_counter(), time.process_time()
         prediction = run()

@@ -28,19 +28,22 @@ def plot_runs(runs: Sequence[Run]) -> Any:
     panels = figure.subplots(len(cases), 2, squeeze=False)
     for case, (left, right) in zip(cases, panels, strict=True):
         for method in dict.fromkeys(line.method for line in lines if line.case == case):
-            mine = sorted((line for line in lines if (line.case, line.method) == (case, method)), key=_size)
+            mine = sorted(
+                (line for line in lines if (line.case, line.method) == (case, method)),
+                key=lambda line: line.n,
+            )
             slope = slopes.get((case, method))
             label = method if slope is None else f"{method} (n^{slope:.2f})"
             left.loglog([line.n for line in mine], [line.cost for line in mine], "o-", label=label)
-            judged = [(line.cost, line) for line in mine if not math.isnan(line.error)]
+            judged = [line for line in mine if not math.isnan(line.error)]
             if judged:
                 right.plot(
-                    [cost for cost, _ in judged], [line.error for _, line in judged], "o-", label=method
+                    [line.cost for line in judged], [line.error for line in judged], "o-", label=method
                 )
-            for cost, line in judged:
+            for line in judged:
                 right.annotate(
                     f"{method}, n = {line.n:,}",
-                    (cost, line.error),
+                    (line.cost, line.error),
                     (4, 4),
                     textcoords="offset points",
                     fontsize="x-small",
@@ -51,7 +54,3 @@ def plot_runs(runs: Sequence[Run]) -> Any:
         right.margins(x=0.6, y=0.15)  # room for the names
         right.set_ylim(bottom=0.0)
     return figure
-
-
-def _size(line: Any) -> int:
-    return int(line.n)

@@ -49,19 +49,19 @@ def summaries(runs: Sequence[Run]) -> list[Summary]:
 def _summary(group: list[Run]) -> Summary:
     first = group[0]
     good = [run for run in group if run.status == "ok"]
+
+    def middle(name: str) -> float:
+        return median(getattr(run, name) for run in good) if good else math.nan
+
     seconds = [run.seconds for run in good]
     return Summary(
-        first.case,
-        first.n,
-        first.method,
-        first.threads,
-        len(good),
-        median(seconds) if good else math.nan,
-        (max(seconds) - min(seconds)) / 2 if good else math.nan,
-        median(run.cpu for run in good) if good else math.nan,
-        median(run.memory for run in good) if good else math.nan,
-        median(run.error for run in good) if good else math.nan,
-        next((run.status for run in group if run.status != "ok"), "ok"),
+        *(first.case, first.n, first.method, first.threads, len(good)),
+        seconds=middle("seconds"),
+        spread=(max(seconds) - min(seconds)) / 2 if good else math.nan,
+        cpu=middle("cpu"),
+        memory=middle("memory"),
+        error=middle("error"),
+        status=next((run.status for run in group if run.status != "ok"), "ok"),
     )
 
 

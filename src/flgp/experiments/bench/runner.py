@@ -18,24 +18,7 @@ from typing import Any
 import numpy as np
 
 from .cases import Case, Problem
-
-# The package that each method needs.
-_PACKAGES = {
-    "flgp": "flgp",
-    "flgp-x": "flgp",
-    "glgp": "flgp",
-    "sparse-glgp": "flgp",
-    "gpboost-vecchia": "gpboost",
-    "flgp-lk": "flgp",
-    "flgp-sk": "flgp",
-    "ckdtree": "scipy",
-    "label-spreading": "sklearn",
-    "gp-classifier": "sklearn",
-    "gp-regressor": "sklearn",
-    "graphlearning-laplace": "graphlearning",
-    "graphlearning-poisson": "graphlearning",
-    "gpytorch-svgp": "gpytorch",
-}
+from .child import METHODS, anonymous_bytes
 
 
 @dataclass(frozen=True)
@@ -63,7 +46,7 @@ def available_methods(methods: Sequence[str], peers_python: str | None = None) -
                 found[method] = "Rscript"
             continue
         for python in (sys.executable, *([peers_python] if peers_python else [])):
-            if _imports(python, _PACKAGES[method]):
+            if _imports(python, METHODS[method][0]):
                 found[method] = python
                 break
     return found
@@ -119,7 +102,7 @@ def run_case(
     list of Run
     """
     wanted = case.methods if methods is None else tuple(methods)
-    unknown = set(wanted) - set(_PACKAGES) - {"r-flgp-lk", "r-flgp-sk"}
+    unknown = set(wanted) - set(METHODS) - {"r-flgp-lk", "r-flgp-sk"}
     if unknown:
         raise ValueError(f"unknown methods {sorted(unknown)}. Use some of {', '.join(case.methods)}.")
     interpreters = available_methods(wanted, peers_python)
@@ -150,24 +133,18 @@ def _turn(
         folder = Path(name)
         _write(problem, folder, any(method.startswith("r-") for method in interpreters))
         for method in methods:
-            facts: dict[str, Any] = {
-                "case": case.name,
-                "method": method,
-                "n": n,
-                "repeat": repeat,
-                "threads": threads,
-            }
+            facts = (case.name, method, n, repeat, threads)
             if method not in interpreters:
                 if repeat == 0:
-                    yield Run(**facts, status="not installed")
+                    yield Run(*facts, status="not installed")
             elif n > case.limits.get(method, n):
                 if repeat == 0:
-                    yield Run(**facts, status="n too large")
+                    yield Run(*facts, status="n too large")
             elif method not in given_up:
                 result = _run_child(method, interpreters[method], folder, threads, options, timeout)
                 if "status" in result:
                     given_up.add(method)
-                yield Run(**facts, **result)
+                yield Run(*facts, **result)
 
 
 def _write(problem: Problem, folder: Path, for_r: bool) -> None:
@@ -194,7 +171,7 @@ def _run_child(
     ):
         peak, deadline = 0, time.monotonic() + timeout
         while process.poll() is None:
-            peak = max(peak, _anonymous_bytes(process.pid))
+            peak = max(peak, anonymous_bytes(process.pid) or 0)
             if time.monotonic() > deadline:
                 process.kill()
                 return {"status": f"more than {timeout:g} s"}
@@ -211,12 +188,3 @@ def _run_child(
     if result["error"] is None:
         result["error"] = float("nan")
     return result
-
-
-def _anonymous_bytes(pid: int) -> int:
-    try:
-        text = Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return 0
-    found = [line.split()[1] for line in text.splitlines() if line.startswith("RssAnon")]
-    return int(found[0]) * 1024 if found else 0

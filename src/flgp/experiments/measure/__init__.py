@@ -1,4 +1,4 @@
-"""Single measurements: each module has a function that measures, a `parser()` and a `main(argv)`."""
+"""Single measurements, each a module with its options and a function that measures and prints."""
 
 from .catalogue import MEASUREMENTS, find
 

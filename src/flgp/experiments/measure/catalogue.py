@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Protocol, cast
 
-
-class Measurement(Protocol):
-    """The interface of every module here."""
-
-    def parser(self) -> ArgumentParser:
-        """The options of the command."""
-
-    def main(self, argv: Sequence[str] | None = None) -> None:
-        """Measure and print."""
-
-
-# Modules are imported on demand, so that the command line starts quickly.
 MEASUREMENTS = {
     "coverage": "90 % intervals on simulated data, for every likelihood.",
     "dask-workers": "Dask: one worker process against two.",
@@ -33,18 +22,45 @@ MEASUREMENTS = {
 }
 
 
+class Module(Protocol):
+    """What every module here has, beside a docstring that is the help of its command."""
+
+    def add_options(self, parser: ArgumentParser) -> None:
+        """Add the options of the command."""
+
+    def measure(self, options: Namespace) -> None:
+        """Measure and print."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """`flgp bench NAME`."""
+
+    name: str
+    module: Module
+
+    def parser(self) -> ArgumentParser:
+        """The options of the command."""
+        parser = ArgumentParser(
+            f"flgp bench {self.name}",
+            description=self.module.__doc__,
+            formatter_class=RawDescriptionHelpFormatter,
+        )
+        self.module.add_options(parser)
+        return parser
+
+    def main(self, argv: Sequence[str]) -> None:
+        """Measure and print."""
+        self.module.measure(self.parser().parse_args(argv))
+
+
 def find(name: str) -> Measurement:
     """The measurement with this name; raises a ValueError that lists the known ones."""
     if name not in MEASUREMENTS:
         raise ValueError(f"Unknown measurement {name!r}. Known: {', '.join(MEASUREMENTS)}.")
-    return cast(Measurement, import_module(f".{name.replace('-', '_')}", __package__))
-
-
-def parser_for(name: str, description: str | None) -> ArgumentParser:
-    """A parser without options for `flgp bench NAME`."""
-    return ArgumentParser(
-        f"flgp bench {name}", description=description, formatter_class=RawDescriptionHelpFormatter
-    )
+    # Imported on demand, so that the command line starts quickly.
+    module = import_module(f".{name.replace('-', '_')}", __package__)
+    return Measurement(name, cast(Module, module))
 
 
 def whole(text: str) -> int:

@@ -12,35 +12,15 @@ from __future__ import annotations
 
 import time
 import warnings
-from argparse import ArgumentParser
-from collections.abc import Sequence
+from argparse import ArgumentParser, Namespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ... import FLGPRegressor, HeatKernelFeatures
+from ... import likelihoods as kinds
 from ..._typing import Array
 from ...datasets import spiral
-from ...likelihoods import (
-    AsymmetricLaplace,
-    Bernoulli,
-    Beta,
-    Binomial,
-    Exponential,
-    Gamma,
-    Gaussian,
-    Heteroscedastic,
-    HurdleNegativeBinomial,
-    HurdlePoisson,
-    NegativeBinomial,
-    Ordinal,
-    Poisson,
-    StudentT,
-    Tweedie,
-    ZeroInflatedNegativeBinomial,
-    ZeroInflatedPoisson,
-)
-from .catalogue import parser_for
 
 N, ANCHORS, EIGENPAIRS, LABELED = 400, 100, 30, 80
 GRAPH: dict[str, Any] = {
@@ -52,32 +32,36 @@ GRAPH: dict[str, Any] = {
 }
 # (true likelihood, fitted likelihood, standard deviation of f)
 CASES: dict[str, tuple[Any, Any, float]] = {
-    "gaussian": (Gaussian(noise_variance=0.25), Gaussian(), 1.0),
-    "heteroscedastic": (Gaussian(noise_variance=0.25), Heteroscedastic(), 1.0),
-    "bernoulli": (Bernoulli(), Bernoulli(), 2.0),
-    "probit": (Bernoulli(link="probit"), Bernoulli(link="probit"), 1.0),
-    "binomial": (Binomial(), Binomial(), 1.0),
-    "poisson": (Poisson(), Poisson(), 1.0),
-    "negative_binomial": (NegativeBinomial(dispersion=0.5), NegativeBinomial(), 1.0),
-    "gamma": (Gamma(shape=2.0), Gamma(), 1.0),
-    "exponential": (Exponential(), Exponential(), 1.0),
-    "student_t": (StudentT(scale=0.5), StudentT(), 1.0),
-    "beta": (Beta(precision=10.0), Beta(), 1.0),
-    "ordinal": (Ordinal(levels=(0, 1, 2, 3), gaps=(1.5, 1.5)), Ordinal(levels=(0, 1, 2, 3)), 2.0),
-    "tweedie": (Tweedie(dispersion=1.0), Tweedie(), 1.0),
-    "zero_inflated_poisson": (ZeroInflatedPoisson(zero_odds=0.5), ZeroInflatedPoisson(), 1.0),
+    "gaussian": (kinds.Gaussian(noise_variance=0.25), kinds.Gaussian(), 1.0),
+    "heteroscedastic": (kinds.Gaussian(noise_variance=0.25), kinds.Heteroscedastic(), 1.0),
+    "bernoulli": (kinds.Bernoulli(), kinds.Bernoulli(), 2.0),
+    "probit": (kinds.Bernoulli(link="probit"), kinds.Bernoulli(link="probit"), 1.0),
+    "binomial": (kinds.Binomial(), kinds.Binomial(), 1.0),
+    "poisson": (kinds.Poisson(), kinds.Poisson(), 1.0),
+    "negative_binomial": (kinds.NegativeBinomial(dispersion=0.5), kinds.NegativeBinomial(), 1.0),
+    "gamma": (kinds.Gamma(shape=2.0), kinds.Gamma(), 1.0),
+    "exponential": (kinds.Exponential(), kinds.Exponential(), 1.0),
+    "student_t": (kinds.StudentT(scale=0.5), kinds.StudentT(), 1.0),
+    "beta": (kinds.Beta(precision=10.0), kinds.Beta(), 1.0),
+    "ordinal": (kinds.Ordinal(levels=(0, 1, 2, 3), gaps=(1.5, 1.5)), kinds.Ordinal(levels=(0, 1, 2, 3)), 2.0),
+    "tweedie": (kinds.Tweedie(dispersion=1.0), kinds.Tweedie(), 1.0),
+    "zero_inflated_poisson": (kinds.ZeroInflatedPoisson(zero_odds=0.5), kinds.ZeroInflatedPoisson(), 1.0),
     "zero_inflated_negative_binomial": (
-        ZeroInflatedNegativeBinomial(zero_odds=0.5, dispersion=0.5),
-        ZeroInflatedNegativeBinomial(),
+        kinds.ZeroInflatedNegativeBinomial(zero_odds=0.5, dispersion=0.5),
+        kinds.ZeroInflatedNegativeBinomial(),
         1.0,
     ),
-    "hurdle_poisson": (HurdlePoisson(zero_odds=0.5), HurdlePoisson(), 1.0),
+    "hurdle_poisson": (kinds.HurdlePoisson(zero_odds=0.5), kinds.HurdlePoisson(), 1.0),
     "hurdle_negative_binomial": (
-        HurdleNegativeBinomial(zero_odds=0.5, dispersion=0.5),
-        HurdleNegativeBinomial(),
+        kinds.HurdleNegativeBinomial(zero_odds=0.5, dispersion=0.5),
+        kinds.HurdleNegativeBinomial(),
         1.0,
     ),
-    "asymmetric_laplace": (AsymmetricLaplace(scale=0.2, quantile=0.7), AsymmetricLaplace(quantile=0.7), 1.0),
+    "asymmetric_laplace": (
+        kinds.AsymmetricLaplace(scale=0.2, quantile=0.7),
+        kinds.AsymmetricLaplace(quantile=0.7),
+        1.0,
+    ),
 }
 TRIALS = 5
 # Eigenfunctions in the log-variance of noise that varies.
@@ -173,20 +157,17 @@ def coverage(
     return float(np.mean(shares)), float(np.std(shares) / np.sqrt(replicates)), seconds
 
 
-def parser() -> ArgumentParser:
-    """The options of the command."""
-    options = parser_for("coverage", __doc__)
-    options.add_argument("--replicates", type=int, default=50)
-    options.add_argument("--inference", nargs="+", default=["auto"], help="some of auto, laplace, ep")
-    options.add_argument("--time", type=float, default=None)
-    options.add_argument("--from-prior", action="store_true", help="truths from the priors of the model")
-    options.add_argument("--likelihood", nargs="+", choices=list(CASES), default=list(CASES))
-    return options
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("--replicates", type=int, default=50)
+    parser.add_argument("--inference", nargs="+", default=["auto"], help="some of auto, laplace, ep")
+    parser.add_argument("--time", type=float, default=None)
+    parser.add_argument("--from-prior", action="store_true", help="truths from the priors of the model")
+    parser.add_argument("--likelihood", nargs="+", choices=list(CASES), default=list(CASES))
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def measure(options: Namespace) -> None:
     """Measure and print."""
-    options = parser().parse_args(argv)
     print("| likelihood | inference | integrate | optimize | seconds per fit |\n|" + " --- |" * 5)
     for name in options.likelihood:
         for inference in options.inference:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from argparse import ArgumentParser
-from collections.abc import Sequence
+from argparse import ArgumentParser, Namespace
 from statistics import median
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from ... import FLGPClassifier
 from ..._typing import Array
-from .catalogue import parser_for, whole
+from .catalogue import whole
 from .out_of_core import six_circles
 
 
@@ -46,17 +45,14 @@ def dask_seconds(n: int, workers: int) -> tuple[float, float, float]:
         return fitted - started, time.perf_counter() - fitted, float(error)
 
 
-def parser() -> ArgumentParser:
-    """The options of the command."""
-    options = parser_for("dask-workers", __doc__)
-    options.add_argument("--n", type=whole, default=1_000_000)
-    options.add_argument("--repeats", type=int, default=3)
-    return options
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("--n", type=whole, default=1_000_000)
+    parser.add_argument("--repeats", type=int, default=3)
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def measure(options: Namespace) -> None:
     """Measure and print."""
-    options = parser().parse_args(argv)
     seconds: dict[int, list[float]] = {1: [], 2: []}
     for _ in range(options.repeats):
         for workers, taken in seconds.items():

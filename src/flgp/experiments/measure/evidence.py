@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from argparse import ArgumentParser
-from collections.abc import Callable, Sequence
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 from statistics import median
 
 import numpy as np
@@ -12,7 +12,6 @@ from scipy.linalg import cholesky
 
 from ...inference.gaussian import GaussianInference
 from ...likelihoods import Gaussian, Observations
-from .catalogue import parser_for
 
 
 def timed(function: Callable[[], object]) -> float:
@@ -39,18 +38,15 @@ def evidence_seconds(m: int, M: int, repeats: int = 7) -> tuple[float, float]:
     return median(evaluation), median(factorisation)
 
 
-def parser() -> ArgumentParser:
-    """The options of the command."""
-    options = parser_for("evidence", __doc__)
-    options.add_argument("--eigenpairs", type=int, default=1000)
-    options.add_argument("--labels", default="2000,20000", help="numbers of labels, separated by commas")
-    options.add_argument("--repeats", type=int, default=7)
-    return options
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("--eigenpairs", type=int, default=1000)
+    parser.add_argument("--labels", default="2000,20000", help="numbers of labels, separated by commas")
+    parser.add_argument("--repeats", type=int, default=7)
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def measure(options: Namespace) -> None:
     """Measure and print."""
-    options = parser().parse_args(argv)
     M = options.eigenpairs
     for m in map(int, options.labels.split(",")):
         ours, unit = evidence_seconds(m, M, options.repeats)

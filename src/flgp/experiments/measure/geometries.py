@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from argparse import ArgumentParser
-from collections.abc import Callable, Sequence
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from ..._threads import thread_count, threads
 from ..._typing import Array, IntArray
 from ...geometry import Graph, Mesh, Sphere, TangentSphere
 from ...geometry.cotangent import stiffness_and_mass
-from .catalogue import parser_for
+from ..labels import only_at
 
 PARTS = ("groups", "globe", "winds", "graph", "mesh")
 # Points that errors of the winds are measured at.
@@ -49,8 +49,7 @@ def globe(folder: Path, draws: int) -> None:
     print("| model | draw | RMSE | coverage | s |\n| --- | --- | --- | --- | --- |")
     for draw in range(draws):
         labelled = np.random.default_rng(draw).choice(len(f), len(f) // 100, replace=False)
-        y = np.full(len(f), np.nan)
-        y[labelled] = f[labelled]
+        y = only_at(labelled, f)
         rest = np.setdiff1d(np.arange(len(f)), labelled)
         for name, (X, options) in models.items():
             start = time.perf_counter()
@@ -143,8 +142,7 @@ def graph(folder: Path, draws: int) -> None:
         shape=(n, words),
     ).toarray()
     X, y = np.column_stack([np.arange(n), table]), data["y"]
-    labels = np.full(n, -1)
-    labels[data["train"]] = y[data["train"]]
+    labels = only_at(data["train"], y)
     print("| terms | classes | accuracy % | s |\n| --- | --- | --- | --- |")
     models: dict[str, tuple[Array, dict[str, Any]]] = {
         "graph": (X[:, :1], {}),
@@ -222,18 +220,15 @@ def read_obj(path: Path) -> tuple[Array, IntArray]:
     return np.array(vertices), np.array(faces)
 
 
-def parser() -> ArgumentParser:
-    """The options of the command."""
-    options = parser_for("geometries", __doc__)
-    options.add_argument("parts", nargs="*", default=["groups"], help=f"some of {', '.join(PARTS)}")
-    options.add_argument("--data-dir", type=Path, default=Path("."))
-    options.add_argument("--draws", type=int, default=5)
-    return options
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("parts", nargs="*", default=["groups"], help=f"some of {', '.join(PARTS)}")
+    parser.add_argument("--data-dir", type=Path, default=Path("."))
+    parser.add_argument("--draws", type=int, default=5)
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def measure(options: Namespace) -> None:
     """Measure and print."""
-    options = parser().parse_args(argv)
     measures: dict[str, Callable[[Path, int], None]] = {
         "globe": globe,
         "winds": winds,

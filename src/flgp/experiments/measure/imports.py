@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from argparse import ArgumentParser
-from collections.abc import Sequence
+from argparse import ArgumentParser, Namespace
 from statistics import median
-
-from .catalogue import parser_for
 
 CODE = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
 
@@ -26,15 +23,13 @@ def import_seconds(repeats: int = 7) -> dict[str, float]:
     return {module: median(seconds) for module, seconds in taken.items()}
 
 
-def parser() -> ArgumentParser:
-    """The options of the command."""
-    options = parser_for("imports", __doc__)
-    options.add_argument("--repeats", type=int, default=7)
-    return options
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("--repeats", type=int, default=7)
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def measure(options: Namespace) -> None:
     """Measure and print."""
-    seconds = import_seconds(**vars(parser().parse_args(argv)))
+    seconds = import_seconds(**vars(options))
     ours, theirs = seconds["flgp"], seconds["sklearn.cluster"]
     print(f"flgp {ours:.3f} s, sklearn.cluster {theirs:.3f} s, ratio {ours / theirs:.2f}")

@@ -7,7 +7,7 @@ labelled. `residual="auto"` suits such a signal better; this shows what rank alo
 from __future__ import annotations
 
 import time
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ import numpy as np
 from ... import FLGPRegressor
 from ...datasets import folded_sheet
 from ..reproduce.runner import peak_gigabytes
-from .catalogue import parser_for, whole
+from .catalogue import whole
 
 
 class Cost(NamedTuple):
@@ -47,22 +47,19 @@ def large_rank(n: int, sizes: Sequence[str]) -> Iterator[Cost]:
         yield Cost(s, M, error, middle - start, end - middle, peak_gigabytes())
 
 
-def parser() -> ArgumentParser:
-    """The options of the command."""
-    options = parser_for("large-rank", __doc__)
-    options.add_argument("--n", type=whole, default=60_000)
-    options.add_argument(
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("--n", type=whole, default=60_000)
+    parser.add_argument(
         "--sizes",
         nargs="+",
         default=["500:150", "1500:500", "5000:1500", "10000:3000"],
         help="anchors:eigenpairs, several of them",
     )
-    return options
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def measure(options: Namespace) -> None:
     """Measure and print."""
-    options = parser().parse_args(argv)
     print("| s | M | MSE of f | seconds to fit | to predict | peak GB |\n|" + " --- |" * 6)
     for row in large_rank(options.n, options.sizes):
         times = f"{row.fit_seconds:.1f} | {row.predict_seconds:.1f} | {row.peak_gigabytes:.1f}"

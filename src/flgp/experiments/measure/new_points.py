@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import warnings
-from argparse import ArgumentParser
-from collections.abc import Sequence
+from argparse import ArgumentParser, Namespace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +14,8 @@ import numpy as np
 from ... import FLGPClassifier
 from ...datasets import circles
 from ...metrics import error_rate, negative_log_likelihood
-from .catalogue import parser_for, whole
+from ..labels import only_at
+from .catalogue import whole
 
 
 class Errors(NamedTuple):
@@ -32,11 +32,9 @@ def new_points(n: int, base_kernel: str, seeds: int) -> Errors:
     for seed in range(seeds):
         data, new = circles(n, random_state=seed), circles(10_000, random_state=10_000 + seed)
         labeled = np.random.default_rng(seed).choice(n, 50, replace=False)
-        y = np.full(n, -1)
-        y[labeled] = data.y[labeled]
         rest = np.setdiff1d(np.arange(n), labeled)
         model = FLGPClassifier(n_anchors=600, n_eigenpairs=100, base_kernel=base_kernel, random_state=seed)
-        p = model.fit(data.X, y).predict_proba(data.X[rest])
+        p = model.fit(data.X, only_at(labeled, data.y)).predict_proba(data.X[rest])
         rows.append(
             (
                 error_rate(data.y[rest], model.classes_[p.argmax(axis=1)]),
@@ -47,17 +45,14 @@ def new_points(n: int, base_kernel: str, seeds: int) -> Errors:
     return Errors(*np.mean(rows, axis=0).tolist())
 
 
-def parser() -> ArgumentParser:
-    """The options of the command."""
-    options = parser_for("new-points", __doc__)
-    options.add_argument("--n", type=whole, nargs="+", default=[3000, 9000, 900_000])
-    options.add_argument("--seeds", type=int, default=10)
-    return options
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("--n", type=whole, nargs="+", default=[3000, 9000, 900_000])
+    parser.add_argument("--seeds", type=int, default=10)
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def measure(options: Namespace) -> None:
     """Measure and print."""
-    options = parser().parse_args(argv)
     print("| n | base kernel | error | NLL | error of new points |\n|" + " --- |" * 5)
     for n in options.n:
         for base_kernel in ("lae", "se"):

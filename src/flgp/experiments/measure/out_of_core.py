@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from argparse import ArgumentParser
-from collections.abc import Sequence
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +13,7 @@ import numpy as np
 from ... import FLGPClassifier
 from ..._typing import Array, IntArray
 from ..bench.child import PeakMemory, anonymous_bytes
-from .catalogue import parser_for, whole
+from .catalogue import whole
 
 BLOCK = 1_000_000
 
@@ -61,18 +60,15 @@ def out_of_core(n: int, folder: Path | None = None, base_kernel: str = "lae") ->
     return Cost(fitted - started, ended - fitted, peak, wrong / n)
 
 
-def parser() -> ArgumentParser:
-    """The options of the command."""
-    options = parser_for("out-of-core", __doc__)
-    options.add_argument("--n", type=whole, default=1_000_000)
-    options.add_argument("--folder", type=Path, default=None, help="with space for 8 n bytes")
-    options.add_argument("--base-kernel", choices=["lae", "se"], default="lae")
-    return options
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("--n", type=whole, default=1_000_000)
+    parser.add_argument("--folder", type=Path, default=None, help="with space for 8 n bytes")
+    parser.add_argument("--base-kernel", choices=["lae", "se"], default="lae")
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def measure(options: Namespace) -> None:
     """Measure and print."""
-    options = parser().parse_args(argv)
     cost = out_of_core(**vars(options))
     print(
         f"n={options.n:,} {options.base_kernel}: fit {cost.fit_seconds:.1f} s, predict "

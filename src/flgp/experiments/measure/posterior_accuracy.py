@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from argparse import ArgumentParser
-from collections.abc import Iterator, Sequence
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +25,7 @@ from ...inference.chains import run_chains
 from ...inference.gibbs import gibbs_sampler
 from ...inference.posterior import Design
 from ...metrics import expected_calibration_error, negative_log_likelihood
-from .catalogue import parser_for
+from ..labels import only_at
 
 GIBBS = "Gibbs, one-vs-rest"
 # Draws of the chains that probabilities of coupled classes are averaged over.
@@ -122,8 +122,7 @@ def compare(
     """By method: difference, NLL, ECE, error in %; and the worst R-hat."""
     X, y = problem.X, problem.y
     shown = np.random.default_rng(problem.seed).permutation(len(X))[: problem.m]
-    labels = np.full(len(X), -1)
-    labels[shown] = y[shown]
+    labels = only_at(shown, y)
     hidden = np.setdiff1d(np.arange(len(X)), shown)
     classes = np.unique(y[shown])
     options = {"random_state": problem.seed, "n_jobs": 1, **problem.options}
@@ -169,19 +168,16 @@ def many_circles(seeds: int, draws: int) -> None:
     print(f"<!-- largest gap in NLL between EP and Gibbs {max(gaps):.3f} -->")
 
 
-def parser() -> ArgumentParser:
-    """The options of the command."""
-    options = parser_for("posterior-accuracy", __doc__)
-    options.add_argument("--draws", type=int, default=1000, help="of each of four chains")
-    options.add_argument("--coupled", action="store_true", help="coupled classes as well")
-    options.add_argument("--seeds", type=int, default=0)
-    options.add_argument("--only", default="", help="problems whose name contains this")
-    return options
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("--draws", type=int, default=1000, help="of each of four chains")
+    parser.add_argument("--coupled", action="store_true", help="coupled classes as well")
+    parser.add_argument("--seeds", type=int, default=0)
+    parser.add_argument("--only", default="", help="problems whose name contains this")
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def measure(options: Namespace) -> None:
     """Measure and print."""
-    options = parser().parse_args(argv)
     print("| data | posterior | difference from Gibbs | NLL | ECE | error |\n|" + " --- |" * 6)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -10,9 +10,10 @@ near 0.
 from __future__ import annotations
 
 import time
-from argparse import ArgumentParser
-from collections.abc import Callable, Iterator, Sequence
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from ...likelihoods import Observations
 from ...process.kriging import JointPosterior, kriged_moments, kriging_weights
 from ...terms.local.euclidean import LocalModel, has_shape
 from ...terms.local.neighborhoods import coarse_to_fine, previous_neighborhoods
-from .catalogue import parser_for
+from ..labels import only_at
 
 RIVAL_KERNELS = ("squared_exponential", "matern52", "rational_quadratic")
 PARTS = ("spiral", "circles", "sheet", "map", "counts", "cost")
@@ -65,8 +66,7 @@ class Result:
 def flgp(problem: Problem, residual: str | None) -> Result:
     """FLGP, with or without the short-range part."""
     start = time.perf_counter()
-    y = np.full(len(problem.X), np.nan)
-    y[problem.labeled] = problem.y[problem.labeled]
+    y = only_at(problem.labeled, problem.y)
     model: Any = FLGPRegressor(residual=residual, random_state=0, **problem.settings).fit(problem.X, y)
     mean, sd = model.predict(problem.X[problem.rest], return_std=True)
     seconds = time.perf_counter() - start
@@ -151,39 +151,27 @@ def scores(problem: Problem, result: Result) -> dict[str, float]:
     }
 
 
-def spiral_problem(m: int) -> Callable[[int], Problem]:
+def spiral_problem(m: int, seed: int) -> Problem:
     """A function on a spiral, m noisy labels."""
-
-    def make(seed: int) -> Problem:
-        data = spiral(4000, random_state=seed)
-        labeled = np.random.default_rng(1000 + seed).permutation(4000)[:m]
-        return Problem(data.X, data.y, data.f, labeled, {"n_anchors": 500, "n_eigenpairs": 50})
-
-    return make
+    data = spiral(4000, random_state=seed)
+    labeled = np.random.default_rng(1000 + seed).permutation(4000)[:m]
+    return Problem(data.X, data.y, data.f, labeled, {"n_anchors": 500, "n_eigenpairs": 50})
 
 
-def circles_problem(m: int) -> Callable[[int], Problem]:
+def circles_problem(m: int, seed: int) -> Problem:
     """Targets ±1 by circle, with noise of standard deviation 0.3."""
-
-    def make(seed: int) -> Problem:
-        data = circles(3000, random_state=seed)
-        rng = np.random.default_rng(1000 + seed)
-        f = 2.0 * np.asarray(data.y, dtype=float) - 1.0
-        y = f + 0.3 * rng.standard_normal(len(f))
-        return Problem(data.X, y, f, rng.permutation(3000)[:m], {"n_anchors": 600, "n_eigenpairs": 100})
-
-    return make
+    data = circles(3000, random_state=seed)
+    rng = np.random.default_rng(1000 + seed)
+    f = 2.0 * np.asarray(data.y, dtype=float) - 1.0
+    y = f + 0.3 * rng.standard_normal(len(f))
+    return Problem(data.X, y, f, rng.permutation(3000)[:m], {"n_anchors": 600, "n_eigenpairs": 100})
 
 
-def sheet_problem(ratio: float) -> Callable[[int], Problem]:
+def sheet_problem(ratio: float, seed: int) -> Problem:
     """A signal of two ranges on a folded sheet, with this fraction labelled."""
-
-    def make(seed: int) -> Problem:
-        data = folded_sheet(20_000, random_state=seed)
-        labeled = np.random.default_rng(1000 + seed).permutation(20_000)[: int(ratio * 20_000)]
-        return Problem(data.X, data.y, data.f, labeled, {})
-
-    return make
+    data = folded_sheet(20_000, random_state=seed)
+    labeled = np.random.default_rng(1000 + seed).permutation(20_000)[: int(ratio * 20_000)]
+    return Problem(data.X, data.y, data.f, labeled, {})
 
 
 def map_problem(seed: int) -> Problem:
@@ -243,8 +231,7 @@ def counts(seeds: int) -> None:
             f = 1.0 + 0.5 * data.f
             y, order = rng.poisson(np.exp(f)).astype(float), rng.permutation(20_000)
             rest = order[m:]
-            target = np.full(20_000, np.nan)
-            target[order[:m]] = y[order[:m]]
+            target = only_at(order[:m], y)
             for name, options in kinds.items():
                 start = time.perf_counter()
                 model: Any = FLGPRegressor(likelihood="poisson", random_state=0, **options)
@@ -292,18 +279,15 @@ def cost() -> None:
         print(f"| {kernel} | {seconds:.2f} s | {seconds / unit:.1f} |", flush=True)
 
 
-def parser() -> ArgumentParser:
-    """The options of the command."""
-    options = parser_for("residual", __doc__)
-    options.add_argument("what", nargs="*", help=f"some of {', '.join(PARTS)}; default: all")
-    options.add_argument("--seeds", type=int, default=5)
-    options.add_argument("--notes", action="store_true", help="hyperparameters of every fit, as comments")
-    return options
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument("what", nargs="*", help=f"some of {', '.join(PARTS)}; default: all")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--notes", action="store_true", help="hyperparameters of every fit, as comments")
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def measure(options: Namespace) -> None:
     """Measure and print."""
-    options = parser().parse_args(argv)
     for what in options.what or PARTS:
         if what == "cost":
             cost()
@@ -313,10 +297,15 @@ def main(argv: Sequence[str] | None = None) -> None:
             compare("Motor map of nilearn, 20 % labelled", map_problem, options.seeds, options.notes)
         elif what == "sheet":
             for ratio in (0.05, 0.2):
-                compare(f"Folded sheet, m/n = {ratio}", sheet_problem(ratio), options.seeds, options.notes)
+                compare(
+                    f"Folded sheet, m/n = {ratio}",
+                    partial(sheet_problem, ratio),
+                    options.seeds,
+                    options.notes,
+                )
         elif what in PARTS:
-            make = spiral_problem if what == "spiral" else circles_problem
             for m in (50, 200):
-                compare(f"{what.capitalize()}, m = {m}", make(m), options.seeds, options.notes)
+                make = partial(spiral_problem if what == "spiral" else circles_problem, m)
+                compare(f"{what.capitalize()}, m = {m}", make, options.seeds, options.notes)
         else:
             raise ValueError(f"unknown part {what!r}. Use some of {', '.join(PARTS)}.")

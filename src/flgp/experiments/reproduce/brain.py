@@ -17,7 +17,7 @@ from .experiment import Experiment, Failure, Options, Row, seeds
 from .methods import DEFAULTS, LABELS, MODELS, OURS, PAPER, Setting, combinations, regressor
 from .published import BRAIN
 from .subjects import seed_of, study_of
-from .tables import Table, cell, number, summarize
+from .tables import Table, cell, cells, number, summarize
 
 RATIOS = (0.2, 0.3, 0.4)
 # The dense model learns its hyperparameters from this many labels; its predictions use all of them.
@@ -65,7 +65,7 @@ class Brain(Experiment):
 
     def run(self, job: Mapping[str, Any], options: Options) -> Row:
         """Errors on the held-out voxels."""
-        from ...neuro.scores import score_predictions
+        from ...neuro.completion import score_predictions
 
         X, y = study_of(options).data(job["subject"])
         labels, anchors, _, _ = seeds(options, seed_of(job["subject"]), job["repeat"])
@@ -91,7 +91,7 @@ class Brain(Experiment):
         source = (
             f"{len(subjects)} map(s) given: " + ", ".join(subjects[:5]) + (" …" if len(subjects) > 5 else "")
             if options.maps
-            else "the one motor map that nilearn bundles, for want of others"
+            else "the motor map bundled with nilearn"
         )
         three = ("published", "paper's model", "ours")
         columns = ("method", *(f"{what} {who}" for what in ("MSE", "NLL") for who in three), "95 % cover")
@@ -118,24 +118,15 @@ class Brain(Experiment):
         return tables
 
     def _line(self, rows: Sequence[Row], ratio: float, method: str) -> tuple[str, ...] | None:
-        found = {
-            (key, model): summarize(rows, key, ratio=ratio, method=method, model=model)
-            for key in ("trimmed_mse", "trimmed_nll", "coverage", "seconds")
-            for model in MODELS
-        }
-        if all(value is None for value in found.values()):
+        here = [row for row in rows if (row["ratio"], row["method"]) == (ratio, method)]
+        if not here:
             return None
         mse, nll, seconds = BRAIN.get(method, {}).get(ratio, (None, None, None))
-        covered = found["coverage", OURS] or found["coverage", PAPER]
+        covered = summarize(here, "coverage", model=OURS) or summarize(here, "coverage", model=PAPER)
         return (
-            LABELS[method],
-            number(mse, 3),
-            *(cell(found["trimmed_mse", model], 3) for model in (PAPER, OURS)),
-            number(nll, 3),
-            *(cell(found["trimmed_nll", model], 3) for model in (PAPER, OURS)),
-            cell(covered, 1, 100.0),
-            number(seconds, 1),
-            *(cell(found["seconds", model], 1) for model in (PAPER, OURS)),
+            *(LABELS[method], number(mse, 3), *cells(here, "trimmed_mse", 3)),
+            *(number(nll, 3), *cells(here, "trimmed_nll", 3), cell(covered, 1, 100.0)),
+            *(number(seconds, 1), *cells(here, "seconds", 1)),
         )
 
     def figures(self, rows: Sequence[Row], options: Options) -> Iterator[tuple[str, Any]]:

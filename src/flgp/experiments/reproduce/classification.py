@@ -10,27 +10,18 @@ import numpy as np
 
 from ..._typing import Array, IntArray
 from ...metrics import expected_calibration_error, negative_log_likelihood
+from ..labels import only_at
 from .experiment import Row
 from .methods import LABELS, OURS, PAPER
 from .published import Published, bar
 from .runner import peak_gigabytes
-from .tables import Table, cell, number, summarize
+from .tables import Table, cells, number, summarize
 
 METRICS = ("error", "nll", "ece", "seconds", "peak_gb")
 _COLUMNS = (
-    "method",
-    "error % published",
-    "paper's model",
-    "ours",
-    "bar",
-    "NLL published*",
-    "NLL paper's model",
-    "NLL ours",
-    "ECE paper's model",
-    "ECE ours",
-    "s published",
-    "s paper's model",
-    "s ours",
+    *("method", "error % published", "paper's model", "ours", "bar"),
+    *("NLL published*", "NLL paper's model", "NLL ours", "ECE paper's model", "ECE ours"),
+    *("s published", "s paper's model", "s ours"),
 )
 _NOTE = (
     "mean(sd) over repeats. Paper's model: amplitude 1, Laplace, one against the rest, the paper's s, r, M. "
@@ -43,10 +34,8 @@ _NOTE = (
 
 def some_labels(y: IntArray, m: int, seed: int) -> tuple[IntArray, IntArray]:
     """Labels with all but m set to -1, and the unlabelled rows."""
-    rng = np.random.default_rng(seed)
-    known = rng.choice(len(y), size=min(m, len(y)), replace=False)
-    labels = np.full(len(y), -1, dtype=np.int64)
-    labels[known] = y[known]
+    known = np.random.default_rng(seed).choice(len(y), size=min(m, len(y)), replace=False)
+    labels = only_at(known, y)
     return labels, np.flatnonzero(labels < 0)
 
 
@@ -57,24 +46,14 @@ def measure(model: Any, X: Array, y: IntArray, m: int, seed: int) -> Row:
     model.fit(X, labels)
     proba = model.predict_proba(X)
     seconds = time.perf_counter() - started
-    proba = proba[rest]
+    proba, classes = all_classes(y[rest], proba[rest], model.classes_)
     return {
-        "error": 100 * float(np.mean(model.classes_[proba.argmax(axis=1)] != y[rest])),
-        "nll": _nll(y[rest], proba, model.classes_),
-        "ece": _ece(y[rest], proba, model.classes_),
+        "error": 100 * float(np.mean(classes[proba.argmax(axis=1)] != y[rest])),
+        "nll": negative_log_likelihood(y[rest], proba, classes=classes),
+        "ece": expected_calibration_error(y[rest], proba, classes=classes),
         "seconds": seconds,
         "peak_gb": peak_gigabytes(),
     }
-
-
-def _nll(y: IntArray, proba: Array, classes: Array) -> float:
-    proba, known = all_classes(y, proba, classes)
-    return negative_log_likelihood(y, proba, classes=known)
-
-
-def _ece(y: IntArray, proba: Array, classes: Array) -> float:
-    proba, known = all_classes(y, proba, classes)
-    return expected_calibration_error(y, proba, classes=known)
 
 
 def all_classes(y: IntArray, proba: Array, classes: Array) -> tuple[Array, Array]:
@@ -98,29 +77,21 @@ def error_table(
     for n in sorted({row["n"] for row in rows}):
         lines: list[tuple[str, ...]] = []
         for method in methods:
-            paper = {key: summarize(rows, key, n=n, method=method, model=PAPER) for key in METRICS}
-            ours = {key: summarize(rows, key, n=n, method=method, model=OURS) for key in METRICS}
-            if paper["error"] is None and ours["error"] is None:
+            here = [row for row in rows if (row["n"], row["method"]) == (n, method)]
+            found = summarize(here, "error", model=PAPER) or summarize(here, "error", model=OURS)
+            if found is None:
                 continue
             theirs = published.get(method, {}).get(n)
-            here = paper["error"] or ours["error"]
-            assert here is not None
-            verdict = "–" if theirs is None else bar(method, here.mean, theirs, published_repeats)
+            error, verdict, nll, seconds = "–", "–", None, None
+            if theirs is not None:
+                error = f"{theirs.error:.1f}({number(theirs.error_sd)})"
+                verdict = bar(method, found.mean, theirs, published_repeats)
+                nll, seconds = theirs.nll, theirs.seconds
             lines.append(
                 (
-                    LABELS[method],
-                    "–" if theirs is None else f"{theirs.error:.1f}({number(theirs.error_sd)})",
-                    cell(paper["error"]),
-                    cell(ours["error"]),
-                    verdict,
-                    number(theirs.nll if theirs else None, 2),
-                    cell(paper["nll"], 3),
-                    cell(ours["nll"], 3),
-                    cell(paper["ece"], 3),
-                    cell(ours["ece"], 3),
-                    number(theirs.seconds if theirs else None, 2),
-                    cell(paper["seconds"], 2),
-                    cell(ours["seconds"], 2),
+                    *(LABELS[method], error, *cells(here, "error"), verdict),
+                    *(number(nll, 2), *cells(here, "nll", 3), *cells(here, "ece", 3)),
+                    *(number(seconds, 2), *cells(here, "seconds", 2)),
                 )
             )
         repeats = max((row["repeat"] for row in rows if row["n"] == n), default=0) + 1

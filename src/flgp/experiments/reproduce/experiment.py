@@ -86,11 +86,11 @@ class Experiment(ABC):
         return iter(())
 
     def left_out(self, options: Options) -> list[Failure]:
-        """What there is no job for, though the user named it."""
+        """Inputs that the user named but that have no job, with the reasons."""
         return []
 
     def settings(self, options: Options) -> dict[str, Any]:
-        """What else must be the same for rows to be of one study."""
+        """Further settings that must agree for rows to belong to one study."""
         return {}
 
     # -- shared ----------------------------------------------------------------------------------------

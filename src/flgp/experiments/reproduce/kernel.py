@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -77,14 +77,10 @@ class Kernel(Experiment):
     def tables(self, rows: Sequence[Row], options: Options) -> list[Table]:
         """Errors in percent of the peak."""
         lines = []
-        seen = []
-        for row in rows:
-            key = {name: row[name] for name in self.keys[:-1]}
-            if key in seen:
-                continue
-            seen.append(key)
+        for values in dict.fromkeys(tuple(row[name] for name in self.keys[:-1]) for row in rows):
+            key = dict(zip(self.keys, values, strict=False))
             errors = [cell(summarize(rows, metric, **key), 2, 100) for metric in self.metrics]
-            lines.append((*(str(value) for value in key.values()), str(TIMES[key["manifold"]]), *errors))
+            lines.append((*map(str, values), str(TIMES[key["manifold"]]), *errors))
         columns = (*self.keys[:-1], "t", "max error, % of peak", "rms error, % of peak")
         note = (
             "SE weights, k-means anchors (GLGP: all points). Error of the estimated kernel between one point "
@@ -101,11 +97,12 @@ class Kernel(Experiment):
         yield "kernel-errors", draw.errors(rows)
 
 
-class Profile:
+class Profile(NamedTuple):
     """Exact and estimated kernel between point 0 and all points, with their geodesic distances."""
 
-    def __init__(self, distance: Array, exact: Array, estimate: Array) -> None:
-        self.distance, self.exact, self.estimate = distance, exact, estimate
+    distance: Array
+    exact: Array
+    estimate: Array
 
 
 def kernel_profile(job: Mapping[str, Any], seed: int) -> Profile:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import FLGPRegressor
 from ...datasets import spiral
+from ..labels import only_at
 from .experiment import Experiment, Options, Row, seeds, threads_for
 from .tables import Table, cell, summarize
 
@@ -41,8 +42,7 @@ class ManyLabels(Experiment):
         place, labels, anchors, _ = seeds(options, n, job["repeat"])
         data = spiral(n, sampling="uniform", random_state=place)
         known = np.random.default_rng(labels).choice(n, size=m, replace=False)
-        y = np.full(n, np.nan)
-        y[known] = data.y[known]
+        y = only_at(known, data.y)
         model = FLGPRegressor(
             n_anchors=1000,
             n_eigenpairs=job["M"],

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...datasets.points import RegressionData
 from ...metrics import gaussian_negative_log_likelihood
+from ..labels import only_at
 from .experiment import Row
 
 METRICS = ("rmse", "mse", "nll", "seconds")
@@ -18,8 +19,7 @@ def measure(model: Any, data: RegressionData, m: int, seed: int) -> Row:
     """Fit m noisy labels and predict the rest: error against f without noise, NLL of y."""
     n = len(data.f)
     known = np.random.default_rng(seed).choice(n, size=min(m, n), replace=False)
-    y = np.full(n, np.nan)
-    y[known] = data.y[known]
+    y = only_at(known, data.y)
     rest = np.flatnonzero(np.isnan(y))
     started = time.perf_counter()
     model.fit(data.X, y)

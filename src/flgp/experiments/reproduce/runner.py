@@ -40,7 +40,7 @@ def run_jobs(
             yield future.result()
         complete = True
     finally:
-        if not complete:  # nobody waits for rows that nobody will store
+        if not complete:  # rows that come later would not be stored
             for process in list((getattr(pool, "_processes", None) or {}).values()):
                 process.terminate()
         pool.shutdown(cancel_futures=True)
@@ -48,7 +48,7 @@ def run_jobs(
 
 @contextmanager
 def _deaf_children() -> Iterator[None]:
-    """Processes that start inside never see Ctrl-C: their parent does, and ends them."""
+    """Processes that start inside do not receive Ctrl-C: their parent does, and terminates them."""
     if not hasattr(signal, "pthread_sigmask"):  # pragma: no cover - Windows
         yield
         return

@@ -64,7 +64,11 @@ class Sensitivity(Experiment):
                     if all(value is None for value in found):
                         continue
                     theirs = published[method] if n == 70_000 else (None, None)
-                    cells = [text for pair in zip(theirs, found, strict=True) for text in _pair(*pair)]
+                    cells = [
+                        text
+                        for published_one, here in zip(theirs, found, strict=True)
+                        for text in (number(published_one), cell(here))
+                    ]
                     lines.append((str(s), str(r), str(M), LABELS[method], model, *cells))
             title = f"MNIST, n = {n:,}: error % for other s, r, M"
             tables.append(Table(f"sensitivity-{n}", title, _COLUMNS, lines, "mean(sd) over repeats."))
@@ -75,10 +79,6 @@ class Sensitivity(Experiment):
         from .draw import classification as draw
 
         yield "sensitivity", draw.settings_figure(rows)
-
-
-def _pair(published: float | None, here: Any) -> tuple[str, str]:
-    return number(published), cell(here)
 
 
 EXPERIMENT = Sensitivity()

@@ -39,7 +39,7 @@ class Store:
         self.path = folder / "rows.csv"
         self._open(options, command)
         self._ledger = Ledger(self.path, self.columns)
-        self.rows = [dict(zip(self.columns, map(_value, line), strict=True)) for line in self._ledger.rows]
+        self.rows = [dict(zip(self.columns, map(value_of, line), strict=True)) for line in self._ledger.rows]
 
     def _open(self, options: Options, command: str) -> None:
         header = self.folder / "run.json"
@@ -91,13 +91,16 @@ class Store:
     def add(self, row: Row) -> None:
         """Store a row, on disk at once."""
         self._ledger.add([_text(row[name]) for name in self.columns])
-        self.rows.append({name: _value(_text(row[name])) for name in self.columns})
+        self.rows.append({name: value_of(_text(row[name])) for name in self.columns})
 
     def ordered(self) -> list[Row]:
         """All rows of the folder, in an order that does not depend on when they finished."""
-        # Names may look like numbers, or not: numbers first.
-        keys = self.experiment.keys
-        return sorted(self.rows, key=lambda row: [(isinstance(row[key], str), row[key]) for key in keys])
+        return sorted(self.rows, key=lambda row: rank(row[key] for key in self.experiment.keys))
+
+
+def rank(values: Iterable[Any]) -> list[tuple[bool, Any]]:
+    """Sorts entries of rows: numbers before text."""
+    return [(isinstance(value, str), value) for value in values]
 
 
 def _write_json(path: Path, record: Mapping[str, Any]) -> None:
@@ -108,7 +111,8 @@ def _text(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _value(text: str) -> Any:
+def value_of(text: str) -> Any:
+    """An entry of rows.csv: a number where it can be written as that text, otherwise the text."""
     for kind in (int, float):
         try:
             value = kind(text)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ...neuro import ActivationRegions
 
 ENDINGS = (".nii", ".nii.gz", ".mgz", ".mgh")
-# The one map that nilearn bundles has no name that means anything.
+# The map bundled with nilearn has no meaningful name.
 BUNDLED = 0
 
 
@@ -48,7 +48,7 @@ def maps_in(folder: Path) -> tuple[str, ...]:
 
 
 def seed_of(subject: str | int) -> int:
-    """A number for the seeds of a subject, whoever else is in the study."""
+    """A number for the seeds of a subject, which does not depend on the other subjects."""
     return subject if isinstance(subject, int) else zlib.crc32(subject.encode())
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from .methods import MODELS
+
 
 @dataclass(frozen=True)
 class Table:
@@ -72,6 +74,13 @@ def summarize(rows: Sequence[Mapping[str, Any]], metric: str, **where: Any) -> S
 def cell(summary: Summary | None, digits: int = 1, factor: float = 1.0) -> str:
     """The text of a summary, or a dash."""
     return "–" if summary is None else summary.text(digits, factor)
+
+
+def cells(
+    rows: Sequence[Mapping[str, Any]], metric: str, digits: int = 1, factor: float = 1.0
+) -> tuple[str, ...]:
+    """The cells of a metric in the paper's model and in ours."""
+    return tuple(cell(summarize(rows, metric, model=model), digits, factor) for model in MODELS)
 
 
 def number(value: float | None, digits: int = 1) -> str:

@@ -10,6 +10,10 @@ from .statistics import Summary
 
 _SIZES = (3000, 9000, 900_000)
 _DIGITS = (70_000, 700_000)
+_RATIOS = (0.2, 0.3, 0.4)
+# A method and a model: the paper's FLGP in its own model, and this library with all defaults.
+_PAPER, _DEFAULTS = ("lk", "paper"), ("defaults", "ours")
+_Which = tuple[str, str]
 
 
 def renewed(text: str, summary: Summary) -> str:
@@ -24,9 +28,22 @@ def renewed(text: str, summary: Summary) -> str:
     return re.sub(r"(<!-- generated: ([\w-]+) -->)\n.*?\n(<!-- end -->)", make, text, flags=re.DOTALL)
 
 
-def _errors(summary: Summary, experiment: str, sizes: tuple[int, ...], method: str, model: str) -> str:
-    means = [summary.cell(experiment, "error", n=n, method=method, model=model).mean for n in sizes]
-    return " / ".join(f"{mean:.1f}" for mean in means)
+def _means(
+    summary: Summary, experiment: str, metric: str, which: _Which, digits: int, **varied: tuple[float, ...]
+) -> str:
+    """Means of a metric at each of several sizes or ratios."""
+    ((key, values),) = varied.items()
+    case = {"method": which[0], "model": which[1]}
+    means = [summary.cell(experiment, metric, **{key: value}, **case).mean for value in values]
+    return " / ".join(f"{mean:.{digits}f}" for mean in means)
+
+
+def _errors(summary: Summary, experiment: str, sizes: tuple[int, ...], which: _Which) -> str:
+    return _means(summary, experiment, "error", which, 1, n=sizes)
+
+
+def _spiral(summary: Summary, which: _Which, digits: int = 3) -> str:
+    return _means(summary, "spiral", "rmse", which, digits, n=(4000,))
 
 
 def _published(table: dict[str, dict[int, Published]], sizes: tuple[int, ...]) -> str:
@@ -35,46 +52,32 @@ def _published(table: dict[str, dict[int, Published]], sizes: tuple[int, ...]) -
 
 def _measured(summary: Summary) -> str:
     """README's table."""
+    circles = "six circles, 50 labels, the variant LKFLGP: error % at n = 3,000 / 9,000 / 900,000"
+    digits = "MNIST, 200 labels: error % at n = 70,000 / 700,000"
     lines = ["| | published FLGP | its model here | all defaults |", "| --- | --- | --- | --- |"]
     for title, experiment, sizes, table in (
-        (
-            "six circles, 50 labels, the variant LKFLGP: error % at n = 3,000 / 9,000 / 900,000",
-            "circles",
-            _SIZES,
-            CIRCLES,
-        ),
-        ("MNIST, 200 labels: error % at n = 70,000 / 700,000", "mnist", _DIGITS, MNIST),
+        (circles, "circles", _SIZES, CIRCLES),
+        (digits, "mnist", _DIGITS, MNIST),
     ):
-        here = [
-            _errors(summary, experiment, sizes, *which) for which in (("lk", "paper"), ("defaults", "ours"))
-        ]
+        here = [_errors(summary, experiment, sizes, which) for which in (_PAPER, _DEFAULTS)]
         lines.append(f"| {title} | {_published(table, sizes)} | {' | '.join(here)} |")
-    spiral = [
-        f"{summary.cell('spiral', 'rmse', n=4000, method=method, model=model).mean:.3f}"
-        for method, model in (("lk", "paper"), ("defaults", "ours"))
-    ]
-    lines.append(f"| a function on a spiral, 200 labels: RMSE | {SPIRAL['lk']} | {' | '.join(spiral)} |")
+    here = [_spiral(summary, which) for which in (_PAPER, _DEFAULTS)]
+    lines.append(f"| a function on a spiral, 200 labels: RMSE | {SPIRAL['lk']} | {' | '.join(here)} |")
     return "\n".join(lines)
 
 
 def _reproduced(summary: Summary) -> str:
     """The list in docs/reproduce.md."""
-
-    def spiral(method: str, model: str) -> str:
-        return f"{summary.cell('spiral', 'rmse', n=4000, method=method, model=model).mean:.2f}"
-
-    def errors(*which: str, experiment: str = "mnist", sizes: tuple[int, ...] = _DIGITS) -> str:
-        return _errors(summary, experiment, sizes, *which)
-
-    circles = errors("lk", "paper", experiment="circles", sizes=_SIZES)
+    circles = _errors(summary, "circles", _SIZES, _PAPER)
+    paper, ours = (_errors(summary, "mnist", _DIGITS, which) for which in (_PAPER, _DEFAULTS))
     return "\n".join(
         (
-            f"- **Spiral**: root mean squared error {spiral('lk', 'paper')} in the paper's model (published: "
-            f"{SPIRAL['lk']}), {spiral('defaults', 'ours')} with all defaults.",
+            f"- **Spiral**: root mean squared error {_spiral(summary, _PAPER, 2)} in the paper's model "
+            f"(published: {SPIRAL['lk']}), {_spiral(summary, _DEFAULTS, 2)} with all defaults.",
             f"- **Circles**, n = 3,000 / 9,000 / 900,000: {circles} % errors for LKFLGP (published: "
             f"{_published(CIRCLES, _SIZES)} %).",
-            f"- **MNIST**, 200 labels, 70,000 / 700,000 digits: LKFLGP {errors('lk', 'paper')} % (published "
-            f"{_published(MNIST, _DIGITS)}), all defaults {errors('defaults', 'ours')} %.",
+            f"- **MNIST**, 200 labels, 70,000 / 700,000 digits: LKFLGP {paper} % (published "
+            f"{_published(MNIST, _DIGITS)}), all defaults {ours} %.",
         )
     )
 
@@ -96,24 +99,18 @@ def _state(summary: Summary) -> str:
         ("**Circles**, n = 3,000 / 9,000 / 900,000", "circles", _SIZES, CIRCLES),
         ("**MNIST**, n = 7,000 / 70,000 / 700,000", "mnist", (7000, *_DIGITS), MNIST),
     ):
-        paper = _errors(summary, experiment, sizes, "lk", "paper")
-        ours = _errors(summary, experiment, sizes, "defaults", "ours")
+        paper, ours = (_errors(summary, experiment, sizes, which) for which in (_PAPER, _DEFAULTS))
         lines.append(
             f"- {title}: LKFLGP in the paper's model {paper} % (published {_published(table, sizes)}), all "
             f"defaults {ours} %."
         )
 
-    def root(method: str, model: str) -> str:
-        return f"{summary.cell('spiral', 'rmse', n=4000, method=method, model=model).mean:.3f}"
-
     def brain(method: str) -> str:
-        keys = {"method": method, "model": "ours"}
-        cells = [summary.cell("brain", "trimmed_mse", ratio=ratio, **keys) for ratio in (0.2, 0.3, 0.4)]
-        return " / ".join(f"{cell.mean:.3f}" for cell in cells)
+        return _means(summary, "brain", "trimmed_mse", (method, "ours"), 3, ratio=_RATIOS)
 
     lines += [
-        f"- **Spiral**: RMSE {root('lk', 'paper')} in the paper's model (published {SPIRAL['lk']}), "
-        f"{root('defaults', 'ours')} with all defaults.",
+        f"- **Spiral**: RMSE {_spiral(summary, _PAPER)} in the paper's model (published {SPIRAL['lk']}), "
+        f"{_spiral(summary, _DEFAULTS)} with all defaults.",
         f"- **Brain**, 0.2 / 0.3 / 0.4 of the voxels labelled: trimmed MSE {brain('defaults')} with all "
         f"defaults, {brain('egp')} for a tuned Euclidean process.",
     ]
@@ -136,7 +133,7 @@ def _brain(summary: Summary) -> str:
         if (method, model) == ("defaults", "paper"):
             return ""
         keys = {"method": method, "model": model}
-        means = [summary.cell("brain", metric, ratio=ratio, **keys).mean for ratio in (0.2, 0.3, 0.4)]
+        means = [summary.cell("brain", metric, ratio=ratio, **keys).mean for ratio in _RATIOS]
         return ", ".join(f"{100 * mean:.1f}" if percent else f"{mean:.3f}" for mean in means)
 
     lines = [

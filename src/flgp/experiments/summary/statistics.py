@@ -13,6 +13,7 @@ import numpy as np
 
 from ..reproduce.catalogue import NAMES, find
 from ..reproduce.experiment import Row
+from ..reproduce.store import rank, value_of
 
 # What rows of one case differ in.
 _REPEATED = ("repeat", "subject")
@@ -67,42 +68,22 @@ def _rows(path: Path) -> list[Row]:
 def _cases(name: str, rows: list[Row]) -> list[dict[str, Any]]:
     experiment = find(name)
     keys = [key for key in experiment.keys if key not in _REPEATED]
-    groups: dict[tuple[str, ...], list[Row]] = {}
+    groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
-        groups.setdefault(tuple(row[key] for key in keys), []).append(row)
+        groups.setdefault(tuple(value_of(row[key]) for key in keys), []).append(row)
     found = []
-    for values in sorted(groups, key=lambda case: [_rank(text) for text in case]):
+    for values in sorted(groups, key=rank):
         metrics = {metric: _cell([row[metric] for row in groups[values]]) for metric in experiment.metrics}
-        case = {key: _plain(text) for key, text in zip(keys, values, strict=True)}
+        case = dict(zip(keys, values, strict=True))
         found.append({"case": case, "metrics": {key: cell for key, cell in metrics.items() if cell}})
     return found
 
 
-def _rank(text: str) -> tuple[bool, float, str]:
-    """Numbers first, by their size."""
-    number = _number(text)
-    return number is None, number or 0.0, text
-
-
 def _cell(texts: list[str]) -> dict[str, Any] | None:
     """Six significant digits, as the rows have; None where a column is not measured."""
-    values = np.array([number for text in texts if (number := _number(text)) is not None])
+    values = np.array([float(text) for text in texts if text])
     if len(values) == 0:
         return None
     sd = float(values.std(ddof=1)) if len(values) > 1 else 0.0
     found = {"mean": values.mean(), "sd": sd, "largest": values.max()}
     return {**{key: float(f"{value:.6g}") for key, value in found.items()}, "count": len(values)}
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
-def _plain(text: str) -> Any:
-    number = _number(text)
-    if number is None:
-        return text
-    return int(number) if number.is_integer() else number

@@ -19,6 +19,7 @@ from sklearn.svm import LinearSVC
 
 from ... import FLGPClassifier
 from ..._typing import Array
+from ..labels import only_at
 from .problem import Answer, Problem, SkippedError
 
 NEIGHBORS = (1, 3, 5, 10, 20)
@@ -26,19 +27,12 @@ PENALTIES = np.logspace(-2, 5, 15)
 ARD_COLUMNS, GP_LABELS, GRAPH_NEIGHBORS = 30, 1_500, 10
 
 
-def partly_labelled(problem: Problem) -> Any:
-    """The classes of all rows, -1 where there is no label."""
-    y = np.full(len(problem.y), -1)
-    y[problem.labeled] = problem.y[problem.labeled]
-    return y
-
-
 def ours(**settings: Any) -> Callable[[Problem], Answer]:
     """flgp, on all rows."""
 
     def run(problem: Problem) -> Answer:
         model: Any = FLGPClassifier(random_state=problem.seed, n_jobs=1, **settings)
-        model.fit(problem.X, partly_labelled(problem))
+        model.fit(problem.X, only_at(problem.labeled, problem.y))
         return from_proba(model.predict_proba(problem.new))
 
     return run
@@ -97,7 +91,7 @@ def label_spreading(problem: Problem) -> Answer:
     With its defaults (alpha=0.2, 30 steps) labels do not reach most points.
     """
     model = LabelSpreading(kernel="knn", n_neighbors=10, alpha=0.99, max_iter=1_000)
-    model.fit(problem.X, partly_labelled(problem))
+    model.fit(problem.X, only_at(problem.labeled, problem.y))
     shares = np.nan_to_num(model.label_distributions_[problem.rest])
     total = shares.sum(axis=1, keepdims=True)
     return from_proba(np.where(total > 0, shares / np.where(total > 0, total, 1), 1 / shares.shape[1]))

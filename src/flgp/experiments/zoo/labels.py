@@ -29,7 +29,7 @@ class Labelling:
         return wanted
 
     def fixed(self, draw: int) -> IntArray | None:
-        """The labelled rows of the whole table, where a file says them."""
+        """The labelled rows of the whole table, where a file lists them."""
         return None
 
     def draw(self, y: Array | IntArray, task: Task, draw: int, rng: np.random.Generator) -> IntArray:

@@ -73,11 +73,11 @@ def make_problem(
     X, y
         The table.
     task
-        Whether `y` are classes or numbers. Numbers are standardised: errors of all sets compare.
+        Whether `y` are classes or numbers. Numbers are standardised, so that errors of all sets compare.
     labels, draw
         Which rows are labelled.
     rows
-        At most so many. Where a file says which rows are labelled, at most half of a subset are, if possible.
+        Maximum number. Where a file lists the labelled rows, they are at most half of a subset, if possible.
     standardise
         Whether each column gets mean 0 and variance 1 over all rows, labelled or not.
     """

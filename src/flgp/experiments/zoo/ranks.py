@@ -80,7 +80,7 @@ def means(rows: Sequence[Row], task: Task, score: str, methods: Sequence[str] | 
 
 
 def critical_difference(n_methods: int, n_settings: int) -> float:
-    """Nemenyi's: mean ranks that differ by less are not told apart at the 5 % level.
+    """Nemenyi's critical difference: smaller differences of mean ranks are not significant at the 5 % level.
 
     Examples
     --------

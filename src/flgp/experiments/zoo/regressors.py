@@ -16,6 +16,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict
 from sklearn.neighbors import KNeighborsRegressor
 
 from ... import FLGPRegressor
+from ..labels import only_at
 from .classifiers import ARD_COLUMNS, NEIGHBORS, PENALTIES, scaled_rbf
 from .problem import Answer, Problem
 
@@ -26,8 +27,7 @@ def ours(**settings: Any) -> Callable[[Problem], Answer]:
     """flgp, on all rows."""
 
     def run(problem: Problem) -> Answer:
-        y = np.full(len(problem.y), np.nan)
-        y[problem.labeled] = problem.y[problem.labeled]
+        y = only_at(problem.labeled, problem.y)
         model: Any = FLGPRegressor(random_state=problem.seed, n_jobs=1, **settings).fit(problem.X, y)
         mean, sd = model.predict(problem.new, return_std=True)
         return Answer(mean, sd=sd)

@@ -37,7 +37,7 @@ NAN = float("nan")
 
 @dataclass(frozen=True)
 class Row:
-    """One method on one draw. Errors are fractions; what a method has not is NaN."""
+    """One method on one draw. Errors are fractions; scores that a method does not have are NaN."""
 
     task: str
     set: str
@@ -121,7 +121,7 @@ def run(
                     continue
                 problem = data.problem(labels, draw, quick=quick)
                 if len(problem.rest) < 20:
-                    break  # too few rows are left to judge by
+                    break  # too few rows are left to score
                 for method in missing:
                     about = (len(problem.y), problem.X.shape[1], len(problem.labeled))
                     if method in slow:

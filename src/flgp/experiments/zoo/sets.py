@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from sklearn import datasets as sk
 
@@ -44,7 +44,7 @@ class DataSet:
     labels
         One line of the results for each.
     rows
-        At most so many, a new random subset in each draw.
+        Maximum number; each draw has a new random subset.
     standardise
         Whether columns get variance 1.
     group
@@ -117,40 +117,39 @@ def _keel() -> Iterator[tuple[str, DataSet | Missing]]:
 
 def _images(data_dir: Path | None) -> Iterator[tuple[str, DataSet | Missing]]:
     """Faces, digits and clothes."""
-    faces = data_dir / "faces" / "orl.npz" if data_dir else None
-    if faces and faces.exists():
+    faces = _found(data_dir, "faces/orl.npz")
+    if faces:
         yield "orl", DataSet("classes", partial(files.from_npz, faces), (Labels(3, per_class=True),))
     else:
         yield "orl", Missing("no faces/orl.npz in --data-dir")
 
-    def components(
-        folder: Path, labels: tuple[Labelling, ...], rows: int, group: Group, *, standardise: bool = False
-    ) -> DataSet:
+    def components(folder: Path, labels: tuple[Labelling, ...], **options: Any) -> DataSet:
         load = partial(files.image_components, folder)
-        return DataSet("classes", load, labels, rows, standardise=standardise, group=group)
+        return DataSet("classes", load, labels, **{"standardise": False, **options})
 
-    mnist = _folder(data_dir, "mnist", "FLGP_MNIST_DIR")
+    large: dict[str, Any] = {"rows": 70_000, "group": "large"}
+    mnist = _found(data_dir, "mnist", "FLGP_MNIST_DIR")
     some = (Labels(200),)
     if mnist:
-        yield "mnist", components(mnist, FEW, 7_000, "small", standardise=True)
-        yield "mnist-unscaled", components(mnist, some, 7_000, "small")
-        yield "mnist-70000", components(mnist, some, 70_000, "large")
+        yield "mnist", components(mnist, FEW, rows=7_000, standardise=True)
+        yield "mnist-unscaled", components(mnist, some, rows=7_000)
+        yield "mnist-70000", components(mnist, some, **large)
         load = partial(files.rotated_digits, mnist)
         turned = DataSet("numbers", load, (Labels(0.1),), 10_000, standardise=False, group="large")
         yield "rotated-digits", turned
     else:
-        for name in ("mnist", "mnist-70000", "rotated-digits"):
-            group: Group = "small" if name == "mnist" else "large"
-            yield name, Missing("neither mnist/ in --data-dir nor FLGP_MNIST_DIR", group)
-    draws = data_dir / "draws" / "mnist_graphlearning.npz" if data_dir else None
-    if mnist and draws and draws.exists():
+        reason = "neither mnist/ in --data-dir nor FLGP_MNIST_DIR"
+        yield "mnist", Missing(reason)
+        yield "mnist-70000", Missing(reason, "large")
+        yield "rotated-digits", Missing(reason, "large")
+    draws = _found(data_dir, "draws/mnist_graphlearning.npz")
+    if mnist and draws:
         rates = tuple(PublicDraws(draws, per_class) for per_class in range(1, 6))
-        yield "mnist-public", components(mnist, rates, 70_000, "large")
+        yield "mnist-public", components(mnist, rates, **large)
     else:
         yield "mnist-public", Missing("no mnist/ or draws/mnist_graphlearning.npz in --data-dir", "large")
-    fashion = _folder(data_dir, "fashion", "FLGP_FASHION_DIR")
-    if fashion:
-        yield "fashion-70000", components(fashion, some, 70_000, "large")
+    if fashion := _found(data_dir, "fashion", "FLGP_FASHION_DIR"):
+        yield "fashion-70000", components(fashion, some, **large)
     else:
         yield "fashion-70000", Missing("neither fashion/ in --data-dir nor FLGP_FASHION_DIR", "large")
 
@@ -159,17 +158,15 @@ def _uci(data_dir: Path | None) -> Iterator[tuple[str, DataSet | Missing]]:
     """UCI's tables with their official splits, all rows."""
     for name in (*SMALL_UCI, *LARGE_UCI):
         group: Group = "small" if name in SMALL_UCI else "large"
-        folder = data_dir / "uci" / name if data_dir else None
-        if folder and (folder / "data.csv.gz").exists():
-            load = partial(files.from_csv, folder / "data.csv.gz")
-            split = (OfficialSplit(folder / "test_mask.csv.gz"),)
-            yield name, DataSet("numbers", load, split, 100_000, group=group)
+        if table := _found(data_dir, f"uci/{name}/data.csv.gz"):
+            split = (OfficialSplit(table.with_name("test_mask.csv.gz")),)
+            yield name, DataSet("numbers", partial(files.from_csv, table), split, 100_000, group=group)
         else:
             yield name, Missing(f"no uci/{name} in --data-dir", group)
 
 
-def _folder(data_dir: Path | None, name: str, variable: str) -> Path | None:
-    """A folder of --data-dir, or that of an environment variable."""
+def _found(data_dir: Path | None, name: str, variable: str = "") -> Path | None:
+    """A file or folder of --data-dir, or the folder that an environment variable names."""
     if data_dir and (data_dir / name).exists():
         return data_dir / name
     return Path(os.environ[variable]) if os.environ.get(variable) else None

@@ -42,7 +42,7 @@ def check_chunk(
     rows: int | None,
     mark: int | None,
 ) -> Array:
-    """The checked chunk, or an error that names it: a chunk may be other than the array has promised."""
+    """The checked chunk, or an error that names it: a chunk may differ from what the array has promised."""
     where = f"chunk {number} of X"
     if start is not None and rows:
         where += f" (rows {start:,} to {start + rows - 1:,})"

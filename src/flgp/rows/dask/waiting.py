@@ -1,8 +1,8 @@
-"""Waiting for a cluster: the result, or one clear error, and never for ever.
+"""Wait for a cluster: return the result or raise one clear error, and never wait forever.
 
-Dask runs the tasks of a dead worker again elsewhere. Without any worker left it waits, silently and without
-end; and where the scheduler is gone, its errors speak of keys and connections. Two settings of Dask's
-configuration bound the wait: ``flgp.no-workers-timeout`` and ``flgp.pass-timeout``.
+Dask runs the tasks of a dead worker again elsewhere. If no worker is left, it waits silently and without end;
+if the scheduler is gone, its errors are about keys and connections. Two settings of Dask's configuration
+limit the wait: ``flgp.no-workers-timeout`` and ``flgp.pass-timeout``.
 """
 
 from __future__ import annotations
@@ -137,8 +137,9 @@ def _translated(run: Callable[[], Any]) -> Any:
             raise
         if name == "KilledWorker":
             raise ClusterError(
-                "A chunk of X was given up: every worker that read it died, most often for want of memory. "
-                "Use smaller chunks (X.rechunk), or workers with more memory. Dask says: " + str(error)
+                "A chunk of X was given up: every worker that read it died, most often because it ran out of "
+                "memory. Use smaller chunks (X.rechunk), or workers with more memory. Dask says: "
+                + str(error)
             ) from error
         if name in ("NoValidWorkerError", "NoWorkerError"):
             raise ClusterError(f"The Dask cluster has no worker for a task. Dask says: {error}") from error

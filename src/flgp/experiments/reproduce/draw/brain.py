@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from matplotlib.figure import Figure
 
-from ..methods import DEFAULTS, LABELS, OURS, PAPER
+from ..methods import LABELS, MODELS
 from ..tables import summarize
-from .style import GREY, METHOD_COLORS, METHOD_MARKERS, PAGE, panels, plain_log
+from .style import GREY, PAGE, method_style, panels, plain_log
 
 _PANELS = {"trimmed_mse": "MSE", "trimmed_nll": "NLL", "coverage": "coverage of 95 % intervals, %"}
 
@@ -21,21 +22,12 @@ def errors_by_ratio(rows: Sequence[Mapping[str, Any]]) -> Figure:
     methods = [method for method in LABELS if any(row["method"] == method for row in rows)]
     for ax, metric in zip(axes[0], _PANELS, strict=True):
         unit = 100.0 if metric == "coverage" else 1.0
-        for method in methods:
-            color = METHOD_COLORS[method]
-            for model, line, fill in ((PAPER, ":", "white"), (OURS, "-", color)):
-                found = [summarize(rows, metric, ratio=r, method=method, model=model) for r in ratios]
-                points = [(r, unit * v.mean) for r, v in zip(ratios, found, strict=True) if v is not None]
-                if points:
-                    ax.plot(
-                        *zip(*points, strict=True),
-                        line,
-                        marker=METHOD_MARKERS[method],
-                        color=color,
-                        mfc=fill,
-                        mec="black" if method == DEFAULTS else color,
-                        label=f"{LABELS[method]}, {model}",
-                    )
+        for method, model in product(methods, MODELS):
+            found = [summarize(rows, metric, ratio=r, method=method, model=model) for r in ratios]
+            points = [(r, unit * v.mean) for r, v in zip(ratios, found, strict=True) if v is not None]
+            if points:
+                label = f"{LABELS[method]}, {model}"
+                ax.plot(*zip(*points, strict=True), label=label, **method_style(method, model))
         ax.set(xlabel="labelled ratio", ylabel=_PANELS[metric], xticks=ratios)
     axes[0, 0].set_yscale("log")
     plain_log(axes[0, 0].yaxis)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -13,7 +12,7 @@ from ..classification import all_classes, some_labels
 from ..experiment import Row
 from ..methods import DEFAULTS, LABELS, MODELS, OURS, PAPER, Setting, classifier
 from ..tables import summarize
-from .style import BLACK, BLUE, COLUMN, GREEN, GREY, METHOD_COLORS, METHOD_MARKERS, ORANGE, PAGE, panels
+from .style import BLUE, COLUMN, GREEN, GREY, ORANGE, PAGE, method_style, panels
 
 
 def error_and_time(rows: Sequence[Row]) -> Figure:
@@ -24,16 +23,8 @@ def error_and_time(rows: Sequence[Row]) -> Figure:
         for model in models:
             here = [row for row in rows if row["method"] == method and row["model"] == model]
             sizes = sorted({row["n"] for row in here})
-            style: dict[str, Any] = {
-                "color": METHOD_COLORS[method],
-                "marker": METHOD_MARKERS[method],
-                "mec": BLACK if method == DEFAULTS else METHOD_COLORS[method],
-                "mew": 0.6 if method == DEFAULTS else 1.0,
-                "ls": "-" if model == OURS else ":",
-                "mfc": METHOD_COLORS[method] if model == OURS else "white",
-                # A single point has no line, so other points could hide it.
-                "zorder": 3 if len(sizes) == 1 else 2,
-            }
+            # A single point has no line, so other points could hide it.
+            style = {**method_style(method, model), "zorder": 3 if len(sizes) == 1 else 2}
             for ax, metric in ((axes[0, 0], "error"), (axes[0, 1], "seconds")):
                 means = [summarize(here, metric, n=n).mean for n in sizes]  # type: ignore[union-attr]
                 label = LABELS[method] if model == models[-1] else None
@@ -86,16 +77,8 @@ def settings_figure(rows: Sequence[Row]) -> Figure:
                     if (found := summarize(rows, "error", s=s, r=r, M=M, m=m, method=method, model=model))
                 ]
                 if points:
-                    x, error = zip(*points, strict=True)
-                    ax.plot(
-                        x,
-                        error,
-                        ls="",
-                        color=METHOD_COLORS[method],
-                        marker=METHOD_MARKERS[method],
-                        mfc=METHOD_COLORS[method] if model == OURS else "white",
-                        label=f"{LABELS[method]}, {model}",
-                    )
+                    style = {**method_style(method, model), "ls": ""}
+                    ax.plot(*zip(*points, strict=True), label=f"{LABELS[method]}, {model}", **style)
         names = [f"s={s}\nr={r}\nM={M}" for s, r, M in settings]
         ax.set(title=f"m = {m}", xticks=range(len(settings)), xticklabels=names, ylim=(0, None))
     axes[0, 0].set_ylabel("error, %")

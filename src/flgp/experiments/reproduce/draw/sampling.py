@@ -10,10 +10,10 @@ from matplotlib.figure import Figure
 from ....datasets import spiral
 from ....datasets.spiral import SPIRAL_END, spiral_density
 from ..experiment import Row
-from ..methods import LABELS, OURS, PAPER
+from ..methods import LABELS, MODELS
 from ..sampling import LAWS
 from ..tables import summarize
-from .style import BLUE, METHOD_COLORS, METHOD_MARKERS, PAGE, bare_map, panels, plain_log
+from .style import BLUE, PAGE, bare_map, method_style, panels, plain_log
 
 _TITLES = {
     "uniform": "(i) uniform",
@@ -45,22 +45,17 @@ def errors_by_law(rows: Sequence[Row]) -> Figure:
         here = [row for row in rows if row["n"] == n]
         methods = [method for method in LABELS if any(row["method"] == method for row in here)]
         for offset, method in enumerate(methods):
-            for model, filled in ((PAPER, False), (OURS, True)):
+            for model in MODELS:
                 found = [summarize(here, "mse", law=law, method=method, model=model) for law in LAWS]
                 if any(value is None for value in found):
                     continue
-                x = np.arange(len(LAWS)) + (offset - len(methods) / 2) * 0.12
                 ax.errorbar(
-                    x,
+                    np.arange(len(LAWS)) + (offset - len(methods) / 2) * 0.12,
                     [value.mean for value in found if value],
                     [value.sd / value.count**0.5 for value in found if value],
-                    fmt=METHOD_MARKERS[method],
-                    color=METHOD_COLORS[method],
-                    mfc=METHOD_COLORS[method] if filled else "white",
-                    mec="black" if method == "defaults" else METHOD_COLORS[method],
-                    mew=0.6 if method == "defaults" else 1.0,
                     elinewidth=0.8,
                     label=f"{LABELS[method]}, {model}",
+                    **{**method_style(method, model), "ls": ""},
                 )
         ax.set(title=f"n = {n:,}", xticks=range(len(LAWS)), xticklabels=LAWS, yscale="log")
         plain_log(ax.yaxis)

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from .... import HeatKernelFeatures
 from ....datasets import SpiralData
+from ...labels import only_at
 from ..methods import OURS, PAPER, Setting, regressor
 from .style import BLACK, BLUE, GREY, PAGE, RED, SEQUENTIAL, bare_map, panels, scatter
 
@@ -55,8 +56,7 @@ def _matching_time(data: SpiralData, row: int, estimate: Any) -> float:
 def fit_along_the_curve(data: SpiralData, labels: int, seed: int) -> Figure:
     """f, the labels, and the predictions of the Euclidean GP and of FLGP with 95 % bands."""
     known = np.random.default_rng(labels).choice(len(data.f), size=200, replace=False)
-    y = np.full(len(data.f), np.nan)
-    y[known] = data.y[known]
+    y = only_at(known, data.y)
     setting = Setting(s=500, r=3, M=50, seed=seed)
     shown = [("EGP", regressor("egp", PAPER, setting)), ("LKFLGP, ours", regressor("lk", OURS, setting))]
     figure, axes = panels(2, 1, PAGE, 3.6, sharex=True, sharey=True)

@@ -11,36 +11,25 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
+from ..methods import DEFAULTS, OURS
+
 # Inches: one column of a journal page, and its full width.
 COLUMN, PAGE = 3.4, 7.0
 BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 PURPLE, SKY, BLACK, GREY = "#CC79A7", "#56B4E9", "#000000", "#999999"
 SEQUENTIAL = "viridis"
 
-METHOD_COLORS = {
-    "egp": GREY,
-    "glgp": PURPLE,
-    "glgp-star": RED,
-    "sparse-glgp": "#8C564B",
-    "flgp-x": BLACK,
-    "sr": SKY,
-    "sk": BLUE,
-    "lr": ORANGE,
-    "lk": GREEN,
-    "defaults": "#F0E442",
-}
-# Markers distinguish methods with the same colour.
-METHOD_MARKERS = {
-    "egp": "h",
-    "glgp": "P",
-    "glgp-star": "*",
-    "sparse-glgp": "p",
-    "flgp-x": "X",
-    "sr": "v",
-    "sk": "s",
-    "lr": "^",
-    "lk": "o",
-    "defaults": "D",
+_METHODS = {
+    "egp": (GREY, "h"),
+    "glgp": (PURPLE, "P"),
+    "glgp-star": (RED, "*"),
+    "sparse-glgp": ("#8C564B", "p"),
+    "flgp-x": (BLACK, "X"),
+    "sr": (SKY, "v"),
+    "sk": (BLUE, "s"),
+    "lr": (ORANGE, "^"),
+    "lk": (GREEN, "o"),
+    DEFAULTS: ("#F0E442", "D"),
 }
 
 _SETTINGS: dict[Any, Any] = {
@@ -74,6 +63,20 @@ def printed() -> Iterator[None]:
 def panels(rows: int, columns: int, width: float, height: float, **options: Any) -> tuple[Figure, Any]:
     """A figure with a grid of axes, always two-dimensional."""
     return plt.subplots(rows, columns, figsize=(width, height), squeeze=False, **options)
+
+
+def method_style(method: str, model: str) -> dict[str, Any]:
+    """Colour and marker of a method; the paper's model has a dotted line and empty markers."""
+    color, marker = _METHODS[method]
+    bright = method == DEFAULTS  # yellow needs a dark edge
+    return {
+        "color": color,
+        "marker": marker,
+        "ls": "-" if model == OURS else ":",
+        "mfc": color if model == OURS else "white",
+        "mec": BLACK if bright else color,
+        "mew": 0.6 if bright else 1.0,
+    }
 
 
 def plain_log(axis: Any) -> None:
