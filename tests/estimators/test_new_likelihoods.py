@@ -4,12 +4,15 @@ import numpy as np
 import pytest
 
 from flgp import FLGPRegressor
+from flgp.geometry import Circle
 from flgp.likelihoods import (
     AsymmetricLaplace,
+    HurdleNegativeBinomial,
     HurdlePoisson,
     Observations,
     Ordinal,
     Tweedie,
+    ZeroInflatedNegativeBinomial,
     ZeroInflatedPoisson,
 )
 
@@ -147,3 +150,19 @@ def test_densities_do_not_depend_on_the_rows_beside():
         whole = likelihood.log_density(obs, f)
         each = [likelihood.log_density(obs.take([i]), f[[i]])[0] for i in range(4)]
         np.testing.assert_allclose(whole, each, rtol=1e-13)
+
+
+@pytest.mark.parametrize("kind", [HurdleNegativeBinomial, ZeroInflatedNegativeBinomial])
+def test_small_positive_counts_do_not_hide_the_dispersion(kind):
+    # Most positive counts are 1 or 2, which vary less than Poisson counts: taken at their word, they put the
+    # prior of the dispersion at nearly none.
+    rng = np.random.default_rng(3)
+    angle = rng.uniform(0, 2 * np.pi, (12, 80))
+    labels = kind(zero_odds=0.5, dispersion=0.5).sample(np.sin(angle), rng)
+    learned = [
+        FLGPRegressor(geometry=Circle(), mean="zero", likelihood=kind(), random_state=0)
+        .fit(x[:, None], y)
+        .likelihood_.dispersion
+        for x, y in zip(angle, labels, strict=True)
+    ]
+    assert 0.25 < np.median(learned) < 1.0

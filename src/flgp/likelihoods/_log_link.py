@@ -32,15 +32,23 @@ def safe_expm1(x: Array) -> Array:
     return np.expm1(np.clip(x, -MAX_EXPONENT, MAX_EXPONENT))
 
 
-def as_exposure(obs: Observations) -> Observations:
-    """The same labels with the offset as a factor of the exposure."""
-    return replace(obs, exposure=obs.exposure * safe_exp(obs.offset), offset=np.zeros_like(obs.offset))
-
-
-class LogLink(Likelihood):
-    """Base of the log-link likelihoods, where Var[y | f] = Σ_p coefficient_p · exp(p f), p = 1, 2."""
+class WithExposure(Likelihood):
+    """y depends on f through exposure · exp(f)."""
 
     uses = ("exposure",)
+
+    def without_offset(self, obs: Observations) -> Observations:
+        """The offset as a factor of the exposure."""
+        factor = safe_exp(obs.offset)
+        return replace(obs, exposure=obs.exposure * factor, offset=np.zeros_like(obs.offset))
+
+    def of_size(self, size: Array) -> Likelihood:
+        """The distribution of y at this exposure."""
+        return Exposed(self, np.log(size))
+
+
+class LogLink(WithExposure):
+    """Base of the log-link likelihoods, where Var[y | f] = Σ_p coefficient_p · exp(p f), p = 1, 2."""
 
     @abstractmethod
     def _variance_coefficients(self) -> tuple[float, float]:
@@ -66,14 +74,6 @@ class LogLink(Likelihood):
         second_moment = safe_square(mean + variance)
         between = second_moment * -np.expm1(-variance)
         return linear * self.predictive_mean(mean, variance) + quadratic * second_moment + between
-
-    def without_offset(self, obs: Observations) -> Observations:
-        """The offset as a factor of the exposure."""
-        return as_exposure(obs)
-
-    def of_size(self, size: Array) -> Likelihood:
-        """The distribution of y at this exposure."""
-        return Exposed(self, np.log(size))
 
     def initial_mean(self, obs: Observations) -> float:
         """log(Σ w y / Σ w exposure); if all counts are 0, their sum is taken as one half."""

@@ -9,23 +9,26 @@ import numpy as np
 from scipy.special import expit, log_expit
 
 from .._typing import Array
-from ._base import Likelihood, Observations
-from ._exposed import Exposed
-from ._log_link import as_exposure, safe_exp
+from ._base import Observations
+from ._log_link import WithExposure, safe_exp
 from .negative_binomial import NegativeBinomial
 from .observations import refuse_fractions
 from .poisson import Poisson
 
 Counts = Poisson | NegativeBinomial
 
+# Positive counts vary less than all counts do, which hides how much f and the noise vary. Whatever they show,
+# f may have a standard deviation of 1, and the noise half of the relative variance that such an f causes.
+_LEAST_SCALE = 1.0
+_LEAST_DISPERSION = 0.5 * float(np.expm1(_LEAST_SCALE**2))
+
 
 @dataclass(frozen=True)
-class ExtraZeros(Likelihood):
+class ExtraZeros(WithExposure):
     """What zero-inflated and hurdle counts have in common: a share of zeros that is learned as its odds."""
 
     zero_odds: float | None = None
 
-    uses = ("exposure",)
     discrete = True
     kind: ClassVar[type[Counts]]  # of the counts, whose parameters are ours too
 
@@ -45,14 +48,6 @@ class ExtraZeros(Likelihood):
     def _log_shares(self) -> tuple[float, float]:
         """Log π and log(1 - π)."""
         return float(log_expit(self._log_odds())), float(log_expit(-self._log_odds()))
-
-    def of_size(self, size: Array) -> Likelihood:
-        """The distribution of y at this exposure."""
-        return Exposed(self, np.log(size))
-
-    def without_offset(self, obs: Observations) -> Observations:
-        """The offset as a factor of the exposure."""
-        return as_exposure(obs)
 
     def validate(self, obs: Observations) -> None:
         """Refuse negative and fractional counts."""
@@ -74,18 +69,15 @@ class ExtraZeros(Likelihood):
         return self.kind().initial_mean(self._positive(obs))
 
     def latent_scale(self, obs: Observations) -> float:
-        """That of the positive counts, but at least 1.
-
-        Counts that are never 0 vary less than counts do, which hides how much f does: where they show no
-        excess, the prior of its size must not be narrower than without them.
-        """
-        return max(1.0, self.kind().latent_scale(self._positive(obs)))
+        """That of the positive counts, but at least 1."""
+        return max(_LEAST_SCALE, self.kind().latent_scale(self._positive(obs)))
 
     def initial_parameters(self, obs: Observations) -> dict[str, float]:
-        """Half of the zeros are extra ones; then as without them."""
+        """Half of the zeros are extra ones; then as without them, but with room for noise."""
         share = 0.5 * self._share_of_zeros(obs)
         own = self.kind().initial_parameters(self._positive(obs))
-        return {"zero_odds": share / (1.0 - share), **own}
+        least = {name: max(value, _LEAST_DISPERSION) for name, value in own.items()}
+        return {"zero_odds": share / (1.0 - share), **least}
 
     def parameter_bounds(self, obs: Observations) -> dict[str, tuple[float, float]]:
         """Shares from 0.01 % to 99.99 %."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -10,7 +10,8 @@ from scipy.special import erfcx, log_ndtr
 
 from .._stored import stored
 from .._typing import Array
-from ._base import Derivatives, Likelihood, Observations, ParameterDerivatives, Tilted
+from ._additive import Additive
+from ._base import Derivatives, Observations, ParameterDerivatives, Tilted
 from ._moments import positive_spread, weighted_mean, weighted_median, weighted_quantile
 from ._probit import normal_hazard
 
@@ -19,7 +20,7 @@ _SMALLEST_VARIANCE = 1e-200
 
 @stored("asymmetric Laplace likelihood")
 @dataclass(frozen=True)
-class AsymmetricLaplace(Likelihood):
+class AsymmetricLaplace(Additive):
     """y = f + noise whose density falls by (1 - q)/scale per unit below f and q/scale above it.
 
     P(y ≤ f) = q, so f is the q-quantile of y given x, and that is what `predict` returns. log p is the check
@@ -68,10 +69,6 @@ class AsymmetricLaplace(Likelihood):
         rise, fall = self._slopes()
         gap = obs.y - f
         return np.log(rise * fall * self._parameter("scale")) - np.where(gap > 0, rise * gap, -fall * gap)
-
-    def conditional_mean(self, f: Array) -> Array:
-        """The q-quantile of y, which is f: what is predicted instead of a mean."""
-        return np.array(f, dtype=float)
 
     def conditional_variance(self, f: Array) -> Array:
         """s² (q² + (1 - q)²)/(q² (1 - q)²)."""
@@ -129,14 +126,6 @@ class AsymmetricLaplace(Likelihood):
             *(sd * lower.excess, sd * upper.excess, v * lower.share, v * upper.share),
         )
 
-    def predictive_mean(self, mean: Array, variance: Array) -> Array:
-        """The mean of the quantile f."""
-        return np.array(np.broadcast_arrays(np.asarray(mean, dtype=float), variance)[0])
-
-    def predictive_variance(self, mean: Array, variance: Array) -> Array:
-        """Variance of f plus that of the noise."""
-        return np.asarray(variance) + self.conditional_variance(mean)
-
     def cdf(self, y: Array, f: Array) -> Array:
         """An exponential on either side of f."""
         rise, fall = self._slopes()
@@ -149,10 +138,6 @@ class AsymmetricLaplace(Likelihood):
         rise, fall = self._slopes()
         f = np.asarray(f, dtype=float)
         return f + rng.exponential(1.0 / rise, f.shape) - rng.exponential(1.0 / fall, f.shape)
-
-    def without_offset(self, obs: Observations) -> Observations:
-        """The labels minus the offset."""
-        return replace(obs, y=obs.y - obs.offset, offset=np.zeros_like(obs.offset))
 
     def initial_mean(self, obs: Observations) -> float:
         """The weighted q-quantile of y."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -10,13 +10,13 @@ from scipy.special import ndtr
 
 from .._stored import stored
 from .._typing import Array
-from ._base import Derivatives, Likelihood, Observations, ParameterDerivatives, Tilted
-from ._moments import positive_spread, weighted_mean
+from ._additive import GaussianNoise
+from ._base import Derivatives, Observations, ParameterDerivatives, Tilted
 
 
 @stored("Gaussian likelihood")
 @dataclass(frozen=True)
-class Gaussian(Likelihood):
+class Gaussian(GaussianNoise):
     """y | f ~ N(f, noise_variance · noise_scale).
 
     Parameters
@@ -34,7 +34,6 @@ class Gaussian(Likelihood):
 
     name: ClassVar[str] = "gaussian"
     parameter_names: ClassVar[tuple[str, ...]] = ("noise_variance",)
-    uses: ClassVar[tuple[str, ...]] = ("noise_scale",)
 
     def _variance(self, obs: Observations) -> Array:
         return self._parameter("noise_variance") * obs.noise_scale
@@ -43,10 +42,6 @@ class Gaussian(Likelihood):
         """-½ log(2πσ²v) - (y - f)²/(2σ²v)."""
         variance = self._variance(obs)
         return -0.5 * (np.log(2.0 * np.pi * variance) + (obs.y - f) ** 2 / variance)
-
-    def conditional_mean(self, f: Array) -> Array:
-        """E[y | f] = f."""
-        return np.array(f, dtype=float)
 
     def conditional_variance(self, f: Array) -> Array:
         """σ², whatever f is."""
@@ -82,14 +77,6 @@ class Gaussian(Likelihood):
         squared_residual = ((obs.y - mean) * share) ** 2 + variance * share
         return [0.5 * obs.weight * (squared_residual / noise - 1.0)]
 
-    def predictive_mean(self, mean: Array, variance: Array) -> Array:
-        """The mean of f."""
-        return np.array(np.broadcast_arrays(np.asarray(mean, dtype=float), variance)[0])
-
-    def predictive_variance(self, mean: Array, variance: Array) -> Array:
-        """Variance of f plus σ²."""
-        return np.asarray(variance) + self.conditional_variance(mean)
-
     def cdf(self, y: Array, f: Array) -> Array:
         """Φ((y - f)/σ)."""
         return np.asarray(ndtr((y - f) / np.sqrt(self._parameter("noise_variance"))))
@@ -97,24 +84,6 @@ class Gaussian(Likelihood):
     def sample(self, f: Array, rng: np.random.Generator) -> Array:
         """Noise added to f."""
         return rng.normal(f, np.sqrt(self._parameter("noise_variance")))
-
-    def without_offset(self, obs: Observations) -> Observations:
-        """The labels minus the offset."""
-        return replace(obs, y=obs.y - obs.offset, offset=np.zeros_like(obs.offset))
-
-    def absorb_weights(self, obs: Observations) -> Observations:
-        """A weight w means w measurements averaged: noise variance σ²·v/w, not a power of the density."""
-        return replace(obs, weight=np.ones_like(obs.weight), noise_scale=obs.noise_scale / obs.weight)
-
-    def initial_mean(self, obs: Observations) -> float:
-        """Mean of y, weighted by the precisions."""
-        return weighted_mean(obs.y, obs.weight / obs.noise_scale)
-
-    def latent_scale(self, obs: Observations) -> float:
-        """Standard deviation of y."""
-        precision = obs.weight / obs.noise_scale
-        center = self.initial_mean(obs)
-        return positive_spread(np.sqrt(weighted_mean((obs.y - center) ** 2, precision)), center)
 
     def initial_parameters(self, obs: Observations) -> dict[str, float]:
         """A tenth of the variance of y, at the typical noise_scale."""

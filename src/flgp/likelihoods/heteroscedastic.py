@@ -10,7 +10,8 @@ from scipy.special import logsumexp, ndtr, softmax
 
 from .._stored import stored
 from .._typing import Array
-from ._base import Derivatives, Likelihood, Observations, Tilted
+from ._additive import Additive, GaussianNoise
+from ._base import Derivatives, Observations, Tilted
 from .gaussian import Gaussian
 
 # g is a Gaussian, and so few nodes average smooth functions of e^g over it to about 1e-6.
@@ -35,7 +36,7 @@ class _Mixture(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class NoiseAt(Likelihood):
+class NoiseAt(Additive):
     """y | f, g ~ N(f, e^g · noise_scale) where g ~ N(log_mean, log_variance) in each row.
 
     Parameters
@@ -70,22 +71,10 @@ class NoiseAt(Likelihood):
         curvature = mixture.average(1.0 / mixture.variance - (mixture.slope - gradient) ** 2)
         return Tilted(mixture.log_density, gradient, curvature)
 
-    def conditional_mean(self, f: Array) -> Array:
-        """E[y | f] = f."""
-        return np.array(f, dtype=float)
-
     def conditional_variance(self, f: Array) -> Array:
         """E[e^g]."""
         log_mean = np.minimum(self.log_mean + 0.5 * self.log_variance, _LARGEST)
         return np.exp(log_mean) + np.zeros(np.shape(f))
-
-    def predictive_mean(self, mean: Array, variance: Array) -> Array:
-        """The mean of f."""
-        return np.array(np.broadcast_arrays(np.asarray(mean, dtype=float), variance)[0])
-
-    def predictive_variance(self, mean: Array, variance: Array) -> Array:
-        """Variance of f plus E[e^g]."""
-        return np.asarray(variance) + self.conditional_variance(mean)
 
     def cdf(self, y: Array, f: Array) -> Array:
         """Φ((y - f) e^(-g/2)), averaged over g."""
@@ -124,7 +113,7 @@ class NoiseAt(Likelihood):
 
 @stored("heteroscedastic Gaussian likelihood")
 @dataclass(frozen=True)
-class Heteroscedastic(Likelihood):
+class Heteroscedastic(GaussianNoise):
     """y | f, g ~ N(f, e^g · noise_scale), where the log-variance g is a second function on the manifold.
 
     Its prior has mean log σ², standard deviation `noise_spread` (averaged over the geometry) and a diffusion
@@ -154,7 +143,6 @@ class Heteroscedastic(Likelihood):
 
     name: ClassVar[str] = "heteroscedastic"
     parameter_names: ClassVar[tuple[str, ...]] = ("noise_variance", "noise_time", "noise_spread")
-    uses: ClassVar[tuple[str, ...]] = ("noise_scale",)
     log_concave: ClassVar[bool] = False
 
     def at(self, log_mean: Array, log_variance: Array) -> NoiseAt:
@@ -170,10 +158,6 @@ class Heteroscedastic(Likelihood):
         """Of y given f, averaged over g."""
         return self._anywhere().log_density(obs, f)
 
-    def conditional_mean(self, f: Array) -> Array:
-        """E[y | f] = f."""
-        return np.array(f, dtype=float)
-
     def conditional_variance(self, f: Array) -> Array:
         """E[e^g]."""
         return self._anywhere().conditional_variance(f)
@@ -186,14 +170,6 @@ class Heteroscedastic(Likelihood):
         """Averaged over g."""
         return self._anywhere().tilted(obs, mean, variance)
 
-    def predictive_mean(self, mean: Array, variance: Array) -> Array:
-        """The mean of f."""
-        return self._anywhere().predictive_mean(mean, variance)
-
-    def predictive_variance(self, mean: Array, variance: Array) -> Array:
-        """Variance of f plus E[e^g]."""
-        return self._anywhere().predictive_variance(mean, variance)
-
     def cdf(self, y: Array, f: Array) -> Array:
         """Averaged over g."""
         return self._anywhere().cdf(y, f)
@@ -202,25 +178,9 @@ class Heteroscedastic(Likelihood):
         """Noise added to f."""
         return self._anywhere().sample(f, rng)
 
-    def without_offset(self, obs: Observations) -> Observations:
-        """The labels minus the offset."""
-        return Gaussian().without_offset(obs)
-
-    def absorb_weights(self, obs: Observations) -> Observations:
-        """A weight w means w measurements averaged, as in `Gaussian`."""
-        return Gaussian().absorb_weights(obs)
-
     def constant_beside_offset(self, obs: Observations) -> float:
         """The mean of what the offset leaves."""
         return self.initial_mean(self.without_offset(obs))
-
-    def initial_mean(self, obs: Observations) -> float:
-        """Mean of y, weighted by the precisions."""
-        return Gaussian().initial_mean(obs)
-
-    def latent_scale(self, obs: Observations) -> float:
-        """Standard deviation of y."""
-        return Gaussian().latent_scale(obs)
 
     def initial_parameters(self, obs: Observations) -> dict[str, float]:
         """As of equal noise; g varies by a factor of e, over a tenth of the geometry."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -10,7 +10,8 @@ from scipy.special import gammaln, stdtr
 
 from .._stored import stored
 from .._typing import Array
-from ._base import Derivatives, Likelihood, Observations, ParameterDerivatives
+from ._additive import Additive
+from ._base import Derivatives, Observations, ParameterDerivatives
 from ._moments import positive_spread, weighted_median
 
 # Median absolute deviation of a standard normal variable.
@@ -19,7 +20,7 @@ _NORMAL_MAD = 0.6744897501960817
 
 @stored("Student-t likelihood")
 @dataclass(frozen=True)
-class StudentT(Likelihood):
+class StudentT(Additive):
     """y = f + scale · √noise_scale · t, with t from Student's distribution.
 
     Not log-concave: an observation far from f (farther than √degrees_of_freedom scales) has negative W, and
@@ -76,10 +77,6 @@ class StudentT(Likelihood):
         constant = gammaln((nu + 1) / 2) - gammaln(nu / 2) - 0.5 * np.log(np.pi * spread)
         return constant - 0.5 * (nu + 1) * np.log1p((obs.y - f) ** 2 / spread)
 
-    def conditional_mean(self, f: Array) -> Array:
-        """E[y | f] = f (the median, for one degree of freedom or fewer)."""
-        return np.array(f, dtype=float)
-
     def conditional_variance(self, f: Array) -> Array:
         """σ² ν/(ν - 2), infinite for ν ≤ 2."""
         nu = self.degrees_of_freedom
@@ -117,14 +114,6 @@ class StudentT(Likelihood):
             )
         ]
 
-    def predictive_mean(self, mean: Array, variance: Array) -> Array:
-        """The mean of f."""
-        return np.array(np.broadcast_arrays(np.asarray(mean, dtype=float), variance)[0])
-
-    def predictive_variance(self, mean: Array, variance: Array) -> Array:
-        """Variance of f plus noise variance."""
-        return np.asarray(variance) + self.conditional_variance(mean)
-
     def cdf(self, y: Array, f: Array) -> Array:
         """Student's distribution function at (y - f)/σ."""
         return np.asarray(stdtr(self.degrees_of_freedom, (y - f) / self._parameter("scale")))
@@ -133,10 +122,6 @@ class StudentT(Likelihood):
         """Noise added to f."""
         f = np.asarray(f, dtype=float)
         return f + self._parameter("scale") * rng.standard_t(self.degrees_of_freedom, f.shape)
-
-    def without_offset(self, obs: Observations) -> Observations:
-        """The labels minus the offset."""
-        return replace(obs, y=obs.y - obs.offset, offset=np.zeros_like(obs.offset))
 
     def initial_mean(self, obs: Observations) -> float:
         """Weighted median of y, which is robust to outliers."""
