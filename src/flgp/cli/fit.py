@@ -63,7 +63,7 @@ def fit(
     check_target(output, [data])
     work = Work(_SHARES, quiet, as_json)
     with work.running():
-        model, table = learn(work, data, target, learning, reading)
+        model, table, _ = learn(work, data, target, learning, reading)
         work.notes += _reduced(model.estimator)
         with work.stage("writing the model"):
             save(model, output, compact=compact)

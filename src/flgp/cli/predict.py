@@ -53,7 +53,8 @@ def predict(
         ),
     ] = 6,
     keep: Annotated[
-        bool, typer.Option("--keep", help="Put the columns of the table before the predictions.")
+        bool,
+        typer.Option("--keep", help="Put the table's own columns before the predictions."),
     ] = False,
     escape_formulas: Annotated[
         bool,
@@ -91,14 +92,16 @@ def predict(
             fitted = load_model(model)
         with work.stage("reading, predicting and writing"), TableWriter(output, escape_formulas) as writer:
             columns = {"exposure": exposure, "trials": trials}
-            for frame in read_blocks(data, block_rows, reading, work.notes):
+            for block in read_blocks(data, block_rows, reading, work.notes, cells=keep):
+                frame = block.frame
                 predictions = rounded(fitted.predict(frame, coverage, work.notes, columns), digits)
                 rows += len(frame)
                 n_far += int(np.sum(predictions["distance"].to_numpy() > far))
                 prefixed = predictions.add_prefix(OWN_PREFIX)
-                table = pandas.concat([without_own(frame), prefixed], axis=1) if keep else predictions
+                own = without_own(block.kept(output)) if keep else None
+                table = pandas.concat([own, prefixed], axis=1) if keep else predictions
                 names = list(prefixed.columns if keep else predictions.columns)
-                writer.write(table)
+                writer.write(table, block.dialect)
                 work.tell(f"{rows:,} rows")
     work.notes[:] = list(dict.fromkeys(work.notes))
     drifted = max_far_share is not None and n_far > max_far_share * rows

@@ -74,6 +74,8 @@ _CODE = re.compile(r"0\d+")
 _THIS_CENTURY = 40
 _ISO = re.compile(r"\d{4}-\d{1,2}(-\d{1,2})?([T ]\d.*)?|\d{4}/\d{1,2}/\d{1,2}( \d.*)?")
 _DAY = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})( \d{1,2}:\d{2}(:\d{2})?)?")
+# 8:30, 08:30:15.5, 8:30 pm, 08:30 Uhr.
+_TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:[.,]\d+)?))?(?:\s*([ap]\.?m\.?|uhr|h))?", re.I)
 
 
 @dataclass(frozen=True)
@@ -261,6 +263,29 @@ def dates_of(texts: Any, order: str | None = None) -> tuple[Any, str | None] | N
     if found.notna().mean() < MOSTLY:
         return None
     return found.reindex(texts.index), note
+
+
+def times_of(texts: Any) -> tuple[Array, BoolArray] | None:
+    """Times of day as shares of a day (NaN where missing) and which cells are not times, if most are."""
+    cells = [None if cell is None else _TIME.fullmatch(str(cell).strip()) for cell in texts]
+    values = np.array([np.nan if found is None else _share_of_day(found) for found in cells])
+    given = np.array([cell is not None for cell in texts])
+    good = ~np.isnan(values)
+    if not good.any() or good.sum() < MOSTLY * given.sum():
+        return None
+    return values, given & ~good
+
+
+def _share_of_day(time: re.Match[str]) -> float:
+    hour, minute, second = int(time[1]), int(time[2]), float((time[3] or "0").replace(",", "."))
+    half = (time[4] or "").lower().replace(".", "")
+    if half in ("am", "pm"):
+        if not 1 <= hour <= 12:
+            return np.nan
+        hour = hour % 12 + 12 * (half == "pm")
+    if hour > 23 or minute > 59 or second >= 60:
+        return np.nan
+    return (hour * 3600 + minute * 60 + second) / 86_400
 
 
 def _with_centuries(cells: Any, parts: Any) -> tuple[Any, str | None]:
