@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 from .._files import check_target
-from ..tables import ReadOptions, TableError, TableModel, read_table
+from ..tables import ReadOptions, TableError, TableModel, own_columns, read_table
 from ..tables.model import labels, numbers
 from ._options import (
     AS_FOUND,
@@ -83,6 +83,8 @@ def report(
                     *(f"{note[:1].upper()}{note[1:]}." for note in schema.notes),
                 ],
                 evaluation=found,
+                columns=own_columns(schema, frame),
+                numbers=frame.index,
                 max_points=max_points,
                 **sizes,
             )

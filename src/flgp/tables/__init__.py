@@ -3,6 +3,7 @@
 from .errors import TableError
 from .formats import Dialect, ReadOptions
 from .model import TableModel
+from .own_columns import OwnColumn, own_columns
 from .prepare import Prepared, prepare
 from .reading import Block, read_blocks, read_table, read_whole
 from .schema import Column, Schema
@@ -13,6 +14,7 @@ __all__ = [
     "Block",
     "Column",
     "Dialect",
+    "OwnColumn",
     "Prepared",
     "ReadOptions",
     "Schema",
@@ -20,6 +22,7 @@ __all__ = [
     "TableModel",
     "Target",
     "choose_target",
+    "own_columns",
     "prepare",
     "read_blocks",
     "read_table",

@@ -142,7 +142,7 @@ class Schema:
         """The columns of X (n, k) made from a column of the table."""
         if column.categories is not None:
             return self._indicators(values, column, notes)
-        numbers, broken = _read(values, column.kind)
+        numbers, broken = values_of(values, column.kind)
         if numbers is None:
             raise TableError(
                 f"Column {column.name!r} was {_SPOKEN[column.kind]} when the "
@@ -211,7 +211,7 @@ class _Maker:
         kind = _kind(values)
         if kind == "category":
             return self._category(values, name)
-        numbers, broken = _read(values, kind)
+        numbers, broken = values_of(values, kind)
         assert numbers is not None
         if broken is not None and broken.any():
             kinds = "times of day" if kind == "time" else "numbers"
@@ -325,7 +325,7 @@ def _kind(values: Any) -> str:
     return "category" if is_code(known) or numbers_of(texts) is None else "number"
 
 
-def _read(values: Any, kind: str) -> tuple[Array | None, BoolArray | None]:
+def values_of(values: Any, kind: str) -> tuple[Array | None, BoolArray | None]:
     """Numbers (n,), NaN where missing, and which cells are not what they should be; None for text.
 
     Dates are days since 1970, times of day shares of a day, durations hours.
