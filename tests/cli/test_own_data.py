@@ -622,6 +622,7 @@ def test_fit_says_how_to_evaluate_the_same_model(tables, tmp_path, capsys):
 GERMAN = {
     "größe": ["1,50", "2,25", "-0,75", "10,00", "1.234,50"],
     "tag": ["03.01.2021", "25.12.2021", "14.02.2022", "01.07.2022", "31.12.2022"],
+    "zeit": ["08:30", "23:45", "k.A.", "12:00", "07:15"],
     "straße": ["=Müllerweg", "Köln; Mitte", "?", "Süd", "n/a"],
 }
 
@@ -629,11 +630,11 @@ GERMAN = {
 def german(path, repeats=12):
     """A table as German Excel saves it, with a number to predict; returns its lines."""
     rng = np.random.default_rng(0)
-    lines = ["größe;tag;straße;wert"]
+    lines = ["größe;tag;zeit;straße;wert"]
     for i in range(5 * repeats):
         cells = [column[i % 5] for column in GERMAN.values()]
         cells[0] = f"{rng.uniform(0, 100):.2f}".replace(".", ",") if i >= 5 else cells[0]
-        value = f"{rng.normal():.3f}".replace(".", ",") if i % 3 == 0 else ""
+        value = f"{rng.normal():.3f}".replace(".", ",") if i % 3 == 0 else "k.A."
         lines.append(";".join([f'"{cell}"' if ";" in cell else cell for cell in cells] + [value]))
     path.write_bytes("\n".join([*lines, ""]).encode("cp1252"))
     return lines
@@ -649,7 +650,7 @@ def test_keep_keeps_the_cells_and_the_dialect(tmp_path, capsys, block_rows):
     assert len(written) == len(lines)
     for before, after in zip(lines, written, strict=True):
         assert after.startswith(f"{before};")
-    first = written[1].split(";")[4:]
+    first = written[1].split(";")[5:]
     assert all(float(cell.replace(",", ".")) is not None and "." not in cell for cell in first)
     # Another round finds the same table; a format with types gets numbers and dates.
     succeed(capsys, "predict", model, out, "--keep", "-o", tmp_path / "again.csv", "-q")
@@ -661,7 +662,7 @@ def test_keep_keeps_the_cells_and_the_dialect(tmp_path, capsys, block_rows):
     # Numbers are no formulas.
     succeed(capsys, "predict", model, path, "--keep", "-o", out, "-q", "--escape-formulas")
     third = out.read_bytes().decode("cp1252").splitlines()[1:4]
-    assert third[0].split(";")[2] == "'=Müllerweg"
+    assert third[0].split(";")[3] == "'=Müllerweg"
     assert third[2].startswith("-0,75;")
 
 
@@ -671,18 +672,21 @@ def test_every_written_table_has_the_dialect_of_the_one_read(tmp_path, capsys):
     succeed(capsys, "fit", path, "--target", "wert", "-o", model, "--cv", 0, "-q")
     succeed(capsys, "label", model, path, "-n", 3, "-o", tmp_path / "l.csv", "-q")
     rows = (tmp_path / "l.csv").read_bytes().decode("cp1252").splitlines()
-    assert rows[0] == "flgp_row;wert;größe;tag;straße;flgp_prediction"
+    assert rows[0] == "flgp_row;wert;größe;tag;zeit;straße;flgp_prediction"
     for row in rows[1:]:
         number, empty, *cells = row.split(";")
         assert empty == ""
         assert lines[int(number) - 1].startswith(";".join(cells[:2]))
+        assert len(cells[-1]) <= 9  # six digits
     succeed(capsys, "evaluate", path, "--target", "wert", "-o", tmp_path / "e.csv", "-q")
     rows = (tmp_path / "e.csv").read_bytes().decode("cp1252").splitlines()
     assert rows[0].startswith("flgp_row;flgp_label;flgp_prediction;")
     assert rows[1].endswith(lines[1])
     out, _ = succeed(capsys, "predict", model, path)
     assert out.splitlines()[0] == "prediction;std;lower;upper;distance"
-    path.write_text("größe;tag;straße\n1,5;03.01.2021;Žižkov\n2,5;04.01.2021;x\n", encoding="cp1250")
+    path.write_text(
+        "größe;tag;zeit;straße\n1,5;03.01.2021;8:00;Žižkov\n2,5;04.01.2021;9:00;x\n", encoding="cp1250"
+    )
     code, _, err = run(
         capsys, "predict", model, path, "--keep", "-o", tmp_path / "p.csv", "--encoding", "cp1250"
     )

@@ -114,6 +114,24 @@ READ = {
         {"a": [1, nan, 3, nan], "drug": ["None", "A", "None", "B"]},
         ["'unknown' (1), 'none' (1) in 'a'"],
     ),
+    "not stated, in German": (
+        ".csv",
+        "a;b\n1,5;x\nk.A.;y\n#NV;z\n",
+        {"a": [1.5, nan, nan]},
+        ["'k.A.' (1), '#NV' (1) in 'a'"],
+    ),
+    "a word in most cells of a column of numbers": (
+        ".csv",
+        "a,b\n" + "".join(f"{i}.5,x\nnot measured,y\nnot measured,y\n" for i in range(20)),
+        {"a": [v for i in range(20) for v in (i + 0.5, nan, nan)]},
+        ["column 'a': numbers, but 'not measured' in 40 rows, read as missing"],
+    ),
+    "few numbers and a word are classes": (
+        ".csv",
+        "a,b\n" + "1,x\n2,x\nother,y\n" * 10,
+        {"a": ["1", "2", "other"] * 10},
+        [],
+    ),
     "errors of a spreadsheet": (
         ".csv",
         "a,b\n1,2\n#DIV/0!,3\n#N/A,4\n",

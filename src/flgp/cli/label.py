@@ -21,6 +21,7 @@ from ._options import (
     reads_table,
 )
 from ._work import Work
+from .predict import rounded
 
 STRATEGIES = ("auto", "coverage", "uncertainty", "diverse", "variance", "random")
 _SHARES = {"loading": 20.0, "reading": 20.0, "choosing": 55.0, "writing": 5.0}
@@ -75,8 +76,9 @@ def label(
             predictions = fitted.predict(found)
         with work.stage("writing the rows"):
             own = without_own(block.kept(output)).loc[found.index]
-            first = {"flgp_row": found.index} | ({} if target is None else {target: own.get(target, None)})
-            told = predictions[["prediction"]].add_prefix(OWN_PREFIX)
+            # The target is empty, to be filled in, also where the table has a mark such as "n/a".
+            first = {"flgp_row": found.index} | ({} if target is None else {target: None})
+            told = rounded(predictions[["prediction"]]).add_prefix(OWN_PREFIX)
             others = own.drop(columns=[target], errors="ignore")
             table = pandas.concat([pandas.DataFrame(first, index=found.index), others, told], axis=1)
             write_table(table, output, dialect=block.dialect)

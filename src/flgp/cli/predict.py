@@ -27,7 +27,7 @@ from ._work import Work
 # Beyond this many radii from the nearest anchor a prediction is little more than the prior.
 _FAR = 3.0
 _DRIFT = 3  # exit code
-_ALL_DIGITS, _EXACT_TENS = 17, 22
+_DIGITS, _ALL_DIGITS, _EXACT_TENS = 6, 17, 22
 _SHARES = {"loading": 20.0, "reading,": 80.0}
 
 
@@ -51,7 +51,7 @@ def predict(
             max=17,
             help="Significant digits of numbers, decimals of probabilities; 17 for all there are.",
         ),
-    ] = 6,
+    ] = _DIGITS,
     keep: Annotated[
         bool,
         typer.Option("--keep", help="Put the table's own columns before the predictions."),
@@ -125,7 +125,7 @@ def predict(
         raise typer.Exit(_DRIFT)
 
 
-def rounded(predictions: Any, digits: int) -> Any:
+def rounded(predictions: Any, digits: int = _DIGITS) -> Any:
     """Numbers with some significant digits, probabilities with as many decimals: more of them say nothing."""
     result = predictions.copy()
     if digits >= _ALL_DIGITS:

@@ -36,6 +36,18 @@ MISSING = frozenset(
         "#num!",
         "#name?",
         "#null!",
+        "k.a.",
+        "k. a.",
+        "k.a",
+        "keine angabe",
+        "n. a.",
+        "n.b.",
+        "#nv",
+        "#wert!",
+        "#bezug!",
+        "#zahl!",
+        "#n/d",
+        "#valeur!",
     ]
 )
 # These may be values of a category; among numbers they mean "missing", too.
@@ -53,11 +65,16 @@ MISSING_AMONG_NUMBERS = frozenset(
         "*",
         "not available",
         "keine",
+        "unbekannt",
+        "entfällt",
+        "inconnu",
         "error",
     ]
 )
 # A column with at least this share of numbers (or dates) is one, and the other cells are mistakes.
 MOSTLY = 0.9
+# Among this many different numbers, one or two words that stand in all other cells mean "missing".
+_MANY_NUMBERS, _FEW_WORDS = 20, 2
 # With this share a column of text is told to be mixed.
 _MIXED = 0.3
 YES = frozenset(["true", "yes", "y", "t", "ja", "oui", "si", "sí", "vrai", "wahr"])
@@ -132,6 +149,8 @@ def listed_marks(found: dict[str, dict[str, int]], limit: int = 6) -> str | None
 def numbers_of(texts: Any, decimal: str = ".") -> Numbers | None:
     """Numbers, if most cells (objects, None where missing) are; None if the column is text.
 
+    They also are where all other cells hold the same word or two, however many these are.
+
     Parameters
     ----------
     texts : Series of objects
@@ -141,7 +160,7 @@ def numbers_of(texts: Any, decimal: str = ".") -> Numbers | None:
 
     given = texts.notna().to_numpy()
     cells = texts[given].map(plain_text)
-    weak = cells.str.lower().isin(MISSING_AMONG_NUMBERS).to_numpy()
+    weak = cells.str.lower().isin(MISSING_AMONG_NUMBERS).to_numpy(copy=True)
     rest = cells[~weak]
     if rest.empty:
         return None
@@ -150,12 +169,21 @@ def numbers_of(texts: Any, decimal: str = ".") -> Numbers | None:
         parsed, note = _parse(rest, decimal)
     good = ~np.isnan(parsed)
     if good.mean() < MOSTLY:
-        return None
+        if len(np.unique(parsed[good])) < _MANY_NUMBERS or rest[~good].nunique() > _FEW_WORDS:
+            return None
+        words = rest[~good].value_counts()
+        told = " and ".join(f"{word!r} in {count:,} rows" for word, count in words.items())
+        note = f"{note}; " if note else ""
+        note += f"numbers, but {told}, read as missing"
+        weak[np.flatnonzero(~weak)[~good]] = True
+        parsed, good = parsed[good], good[good]
+        cells = cells.where(~cells.isin(words.index), "")
     places = np.flatnonzero(given)[~weak]
     values, broken = np.full(len(texts), np.nan), np.zeros(len(texts), dtype=bool)
     values[places] = parsed
     broken[places[~good]] = True
-    return Numbers(values, broken, {str(k): int(n) for k, n in cells[weak].value_counts().items()}, note)
+    marks = {str(mark): int(count) for mark, count in cells[weak].value_counts().items() if mark}
+    return Numbers(values, broken, marks, note)
 
 
 def plain_text(cell: Any) -> str:

@@ -144,9 +144,11 @@ class Schema:
             return self._indicators(values, column, notes)
         numbers, broken = values_of(values, column.kind)
         if numbers is None:
+            such = str(values.dropna().iloc[0])[:30]
             raise TableError(
-                f"Column {column.name!r} was {_SPOKEN[column.kind]} when the "
-                "model was fitted, but is something else now. Correct the table."
+                f"Column {column.name!r} was {_SPOKEN[column.kind]} when the model was fitted, but is "
+                f"something else now, such as {such!r}. Correct the table, or use --na {such!r} if this "
+                "means missing."
             )
         if broken is not None and broken.any():
             notes.append(
