@@ -18,6 +18,7 @@ from flgp import FLGPRegressor, HeatKernelFeatures
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("typer")
 from flgp.cli import app, main  # noqa: E402
+from flgp.cli.fit import _folds  # noqa: E402
 from flgp.cli.predict import rounded  # noqa: E402
 
 
@@ -754,3 +755,20 @@ def test_a_class_that_the_encoding_of_the_table_lacks(tables, tmp_path, capsys):
     assert "cannot write 'Ω'" in err
     assert not (tmp_path / "p.csv").exists()
     succeed(capsys, *again, tmp_path / "p.xlsx")
+
+
+def test_many_labels_of_many_classes_are_not_cross_validated_unasked():
+    assert _folds(None, 900, 284, False) == 0
+    assert _folds(None, 900, 10, False) == 5
+    assert _folds(5, 900, 284, False) == 5
+
+
+def test_a_table_in_the_place_of_the_model_and_one_row(tables, model, tmp_path, capsys):
+    folder, _, _ = tables
+    code, _, err = run(capsys, "predict", folder / "n.csv", model)
+    assert code == 2
+    assert "Name the model first" in err
+    (tmp_path / "one.csv").write_text("a,b,y\n1,2,3\n")
+    code, _, err = run(capsys, "fit", tmp_path / "one.csv", "--target", "y")
+    assert code == 2
+    assert "The table has one row" in err

@@ -11,6 +11,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from ..tables import Column, ReadOptions, Schema, TableError, TableModel
+from ..tables.formats import READERS
 
 Data = Annotated[
     Path,
@@ -112,6 +113,8 @@ def load_model(path: Path) -> TableModel:
 
     if not path.exists():
         raise TableError(f"There is no file {path}. Write one with flgp fit.")
+    if path.suffix.lower() in READERS:
+        raise TableError(f"{path} is a table, not a model. Name the model first, then the table.")
     model = load(path)
     if isinstance(model, TableModel):
         return model

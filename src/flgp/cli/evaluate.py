@@ -119,5 +119,5 @@ def _report(found: Any, worst: list[dict[str, Any]]) -> list[str]:
             f"{row[k]:.4g}" if isinstance(row[k], float) else str(row[k])[:40]
             for k in ("label", "prediction")
         )
-        lines.append(f"  row {row['row']:,}: {label}, predicted {guess} ({sure})")
+        lines.append(f"  row {row['row']}: {label}, predicted {guess} ({sure})")
     return lines
