@@ -256,14 +256,14 @@ ERRORS = {
     "excluded target": (["fit", "{n}", "--target", "height", "--exclude", "height"], "both wanted and excl"),
     "no folder": (["fit", "{n}", "--target", "height", "-o", "gone/m.flgp"], "There is no folder gone"),
     "no model": (["predict", "none.flgp", "{n}"], "There is no file none.flgp"),
-    "not a model": (["predict", "{n}", "{n}"], "not an flgp model file"),
+    "not a model": (["predict", "{n}", "{n}"], "is a table, not a model"),
     "coverage": (["predict", "{m}", "{n}", "--coverage", "95"], "not between 0 and 1"),
     "json and screen": (["predict", "{m}", "{n}", "--json"], "--json needs --output"),
     "ending": (["predict", "{m}", "{n}", "-o", "p.xls"], "unknown file extension"),
     "columns": (["predict", "{m}", "{z}", "-o", "p.csv"], "lacks the column(s) 'u', 'v'"),
     "not html": (["report", "{m}", "{n}", "-o", "r.pdf"], "ends in .html"),
     "garbage": (["fit", "{g}", "--target", "y"], "cannot be read as PARQUET"),
-    "info": (["info", "{g}"], "not an flgp model file"),
+    "info": (["info", "{g}"], "is a table, not a model"),
 }
 
 
@@ -767,7 +767,7 @@ def test_a_table_in_the_place_of_the_model_and_one_row(tables, model, tmp_path, 
     folder, _, _ = tables
     code, _, err = run(capsys, "predict", folder / "n.csv", model)
     assert code == 2
-    assert "Name the model first" in err
+    assert "Name a model first" in err
     (tmp_path / "one.csv").write_text("a,b,y\n1,2,3\n")
     code, _, err = run(capsys, "fit", tmp_path / "one.csv", "--target", "y")
     assert code == 2
