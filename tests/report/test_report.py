@@ -141,6 +141,17 @@ def test_a_report_without_labels_or_free_time(tmp_path):
     assert "Reliability" not in text
 
 
+def test_one_label_is_said_to_tell_nothing_apart(tmp_path):
+    X, _ = ring(200)
+    model = FLGPRegressor(n_anchors=40, random_state=0).fit(X, np.where(np.arange(200) == 7, 3.0, np.nan))
+    np.testing.assert_allclose(model.predict(X), 3.0)
+    write_report(model, X, tmp_path / "r.html")
+    text = (tmp_path / "r.html").read_text()
+    assert "All predictions are the same." in text
+    assert "What predictions rest on" not in text
+    assert "Effect of each column" not in text
+
+
 def test_the_report_of_an_evaluated_model_says_how_good_it_is(tmp_path):
     model, X, y = evaluated()
     found = evaluate(model, X, y, prefit=True)
@@ -231,11 +242,11 @@ def test_few_labels_are_said_to_leave_much_open(classes):
     model, X, y = classes
     known = np.flatnonzero(y != None)  # noqa: E711
     found = evaluate(model, X, y, cv=3, prefit=True)
-    assert "leave open" not in headline(model, found, len(X), len(known), "y")
+    assert "leave open" not in headline(model, found, len(X), len(known), "y", np.zeros(1))
     few = y.copy()
     few[np.setdiff1d(np.arange(900), known[::7])] = None
     found = evaluate(model, X, few, cv=3)
-    assert "11 labels leave open anything from" in headline(model, found, len(X), 11, "y")
+    assert "11 labels leave open anything from" in headline(model, found, len(X), 11, "y", np.zeros(1))
 
 
 def test_ticks_are_round_and_inside():

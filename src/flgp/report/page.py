@@ -108,7 +108,7 @@ def write_report(
         title=escape(title),
         style=_resource("style.css"),
         script=_resource("viewer.js"),
-        headline=headline(model, evaluation, len(X), int(known.sum()), target),
+        headline=headline(model, evaluation, len(X), int(known.sum()), target, prediction),
         confusion=confusion(evaluation),
         effects=effect,
         listings=listings(
@@ -148,7 +148,10 @@ def _held_out(found: Evaluation) -> str:
     if not classes:  # bins of classes may hold a row each: a line through them would mislead
         chart.line(curve.confidence, curve.accuracy)
     chart.points(curve.confidence, curve.accuracy, 2.5 + 4 * np.sqrt(curve.count / curve.count.max()))
-    text = f"{len(found.y):,} labelled rows, each predicted without its own label. On the line is right."
+    text = (
+        f"{len(found.y):,} labelled rows, each predicted without its own label. Dots on the dashed line are "
+        "well calibrated."
+    )
     return _card("Can the stated probabilities be trusted?", chart, text)
 
 

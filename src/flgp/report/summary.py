@@ -20,14 +20,18 @@ _LISTED = 50  # rows in each list
 _MOST_CLASSES = 15  # of which a confusion matrix is readable
 _FEW_CLASSES, _SHORT_NAME = 4, 3  # names of more classes stand upright
 _EFFECT_ROWS, _EFFECT_COLUMNS = 400, 60
+_SAME = 1e-9  # relative difference of predictions that are the same
 _NEARLY_ALL = 0.995  # never call it 100 of 100
 _CLEAR_ENOUGH = 0.2  # width of an interval
 _FAR = 1.0  # farther than all fitted points
 
 
-def headline(model: Any, found: Evaluation | None, n: int, n_labeled: int, target: str) -> str:
+def headline(
+    model: Any, found: Evaluation | None, n: int, n_labeled: int, target: str, prediction: Array
+) -> str:
     """A sentence, three numbers, and the verdict."""
     classes = is_classifier(model)
+    constant = not classes and np.ptp(prediction) <= _SAME * np.abs(prediction).max()
     name = short(target)
     counts = getattr(model, "likelihood", None) in _COUNTS
     kind = f"one of {len(model.classes_):,} classes" if classes else "a count" if counts else "a number"
@@ -58,9 +62,13 @@ def headline(model: Any, found: Evaluation | None, n: int, n_labeled: int, targe
         f"<div><dt>{escape(label)}</dt><dd>{escape(big)}<small>{escape(small)}</small></dd></div>"
         for label, big, small in cards
     )
-    said = [*(verdict(found) if found is not None else []), what_was_learned(model.term_shares_)]
+    said = [*(verdict(found) if found is not None else [])]
+    said.append(what_was_learned({} if constant else model.term_shares_))
     if found is None:
-        said.append("flgp evaluate, or a report on the labelled table, says how good the predictions are.")
+        said.append(
+            "To see how good the predictions are, run flgp evaluate, or make the report from the labelled "
+            "table."
+        )
     more = "".join(f"<p>{escape(line)}</p>" for line in said)
     return f'<p class="lead">{escape(sentence)}</p><dl class="numbers">{shown}</dl>{more}'
 
@@ -95,7 +103,7 @@ def confusion(found: Evaluation | None) -> str:
         )
         tall = " tall" if len(names) > _FEW_CLASSES and max(map(len, names)) > _SHORT_NAME else ""
         size = f'class="confusion{tall}" style="--classes:{len(names)}"'
-        grid = f"<table {size}><thead><tr><th>true / predicted</th>{top}</tr></thead>"
+        grid = f"<table {size}><thead><tr><th>true ↓ predicted →</th>{top}</tr></thead>"
         body = f"{grid}<tbody>{rows}</tbody></table>"
     else:
         wrong = counts - np.diag(np.diag(counts))
@@ -155,7 +163,9 @@ def effects(model: Any, X: Array, columns: Sequence[OwnColumn]) -> str:
         change = np.abs(answer(other) - before)
         sizes.append(float(change.sum(axis=1).mean() / 2 if change.ndim == 2 else change.mean()))
     order = np.argsort(-np.array(sizes), kind="stable")
-    most = max(max(sizes), 1e-300)
+    most = max(sizes)
+    if most <= _SAME * np.abs(before).max():
+        return ""
     bars = "".join(
         f'<tr><th scope="row">{escape(short(columns[k].name))}</th><td><i class="bar" style="width:'
         f'{100 * sizes[k] / most:.0f}%"></i></td><td>{sizes[k]:.3g}</td></tr>'

@@ -482,7 +482,7 @@
   option(byId("color"), "covariance", data.names.covariance, true);
   const showAxes = () => {
     const axes = maps[state.map].axes.slice(0, state.flat ? 2 : 3);
-    byId("axes").textContent = axes.length === 0 ? "close dots are alike; directions and gaps mean nothing" : (state.flat ? ["→", "↑"] : ["x:", "y:", "z:"])
+    byId("axes").textContent = axes.length === 0 ? "nearby dots are alike; directions and gaps have no meaning" : (state.flat ? ["→", "↑"] : ["x:", "y:", "z:"])
       .slice(0, axes.length).map((mark, k) => `${mark} ${axes[k]}`).join("   ");
   };
   byId("map").addEventListener("change", (event) => { state.map = Number(event.target.value); showAxes(); request(); });
