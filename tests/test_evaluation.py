@@ -11,9 +11,9 @@ from sklearn.preprocessing import StandardScaler
 
 from conftest import ring
 from flgp import FLGPClassifier, FLGPRegressor
-from flgp.model_selection import LabeledKFold, Transductive, evaluate
+from flgp.model_selection import Evaluation, LabeledKFold, Transductive, evaluate
 from flgp.model_selection.evaluation import wilson
-from flgp.model_selection.verdict import as_dict, verdict, what_was_learned
+from flgp.model_selection.verdict import _how, as_dict, verdict, what_was_learned
 
 SMALL = {"n_anchors": 60, "n_eigenpairs": 20, "random_state": 0, "n_jobs": 1}
 
@@ -139,7 +139,7 @@ def test_the_verdict_in_words(rings):
     found = evaluate(FLGPClassifier(unlabeled=None, **SMALL), X, noise)
     said = " ".join(verdict(found))
     assert "no better than the majority" in said
-    assert "The model is clearly better" not in said
+    assert "clearly better" not in said
     assert as_dict(found)["confusion"] == found.confusion.tolist()
     assert what_was_learned({"constant": 0.0, "manifold": 0.7, "linear": 0.3}) == (
         "What predictions rest on: 70 % the shape of the data, 30 % straight-line trends in the columns."
@@ -154,7 +154,44 @@ def test_as_often_right_is_not_clearly_better():
     y = np.where(np.arange(200) % 2, truth, None)
     found = evaluate(FLGPClassifier(unlabeled=None, **SMALL), X, y)
     assert found.scores["flgp"]["accuracy"] == found.scores[found.best_reference()]["accuracy"] == 1.0
-    assert not any("The model is clearly better" in line for line in verdict(found))
+    (said,) = [line for line in verdict(found) if "best plain method" in line]
+    plain = found.scores[found.best_reference()]
+    assert f"100.0 % right, log loss {plain['log_loss']:.3g}" in said
+    assert said.endswith("The model is about as often right, but its probabilities are clearly better.")
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize("right", [-1, 0, 1])
+@pytest.mark.parametrize("sure", [-1, 0, 1])
+def test_the_comparison_speaks_of_both_measures(task, right, sure):
+    """Each measure by itself: better, worse or neither by two standard errors of the paired differences."""
+    rng = np.random.default_rng(0)
+    scatter = rng.permutation(np.repeat([-0.1, 0.1], 100))
+    values = {name: {"accuracy": 0.9, "log_loss": 0.3, "rmse": 2.0, "nll": 1.0} for name in ("flgp", "k-NN")}
+    losses = {"flgp": np.ones(200), "k-NN": 1.0 + 0.05 * sure + scatter}
+    errors = {"flgp": np.ones(200), "k-NN": 1.0 + 0.05 * right + scatter}
+    found = Evaluation(task, 5, *[np.zeros(200)] * 8, 0.95, values, losses, errors)
+    said = _how(found, "k-NN")
+    if right == sure == 0:
+        assert said == "There is no clear difference between the two"
+        return
+    words = {
+        "classification": ["less often right", "about as often right", "more often right"],
+        "regression": ["larger errors", "errors of about the same size", "smaller errors"],
+    }
+    of_sure = ["clearly worse", "about as good", "clearly better"]
+    assert words[task][right + 1] in said
+    assert said.endswith(of_sure[sure + 1])
+    assert (", and" in said) == (right == sure)
+
+
+def test_errors_are_those_of_the_predictions(rings, heights):
+    found = evaluate(FLGPClassifier(unlabeled=None, **SMALL), *rings)
+    np.testing.assert_array_equal(found.errors["flgp"], found.prediction != found.y)
+    found = evaluate(FLGPRegressor(**SMALL), *heights)
+    np.testing.assert_allclose(found.errors["flgp"], (found.prediction - found.y) ** 2)
+    gain = found.errors["mean"] - found.errors["flgp"]
+    assert found.advantage("mean", "errors") == pytest.approx((gain.mean(), gain.std(ddof=1) / np.sqrt(60)))
 
 
 def test_the_interval_of_a_proportion():

@@ -18,6 +18,7 @@ from flgp import FLGPRegressor, HeatKernelFeatures
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("typer")
 from flgp.cli import app, main  # noqa: E402
+from flgp.cli.fit import _folds  # noqa: E402
 from flgp.cli.predict import rounded  # noqa: E402
 
 
@@ -255,14 +256,14 @@ ERRORS = {
     "excluded target": (["fit", "{n}", "--target", "height", "--exclude", "height"], "both wanted and excl"),
     "no folder": (["fit", "{n}", "--target", "height", "-o", "gone/m.flgp"], "There is no folder gone"),
     "no model": (["predict", "none.flgp", "{n}"], "There is no file none.flgp"),
-    "not a model": (["predict", "{n}", "{n}"], "not an flgp model file"),
+    "not a model": (["predict", "{n}", "{n}"], "is a table, not a model"),
     "coverage": (["predict", "{m}", "{n}", "--coverage", "95"], "not between 0 and 1"),
     "json and screen": (["predict", "{m}", "{n}", "--json"], "--json needs --output"),
     "ending": (["predict", "{m}", "{n}", "-o", "p.xls"], "unknown file extension"),
     "columns": (["predict", "{m}", "{z}", "-o", "p.csv"], "lacks the column(s) 'u', 'v'"),
     "not html": (["report", "{m}", "{n}", "-o", "r.pdf"], "ends in .html"),
     "garbage": (["fit", "{g}", "--target", "y"], "cannot be read as PARQUET"),
-    "info": (["info", "{g}"], "not an flgp model file"),
+    "info": (["info", "{g}"], "is a table, not a model"),
 }
 
 
@@ -437,8 +438,8 @@ def test_evaluate(tables, tmp_path, capsys):
     assert "posterior" not in err.split("cross-validation")[0].splitlines()[-1]
     held = pandas.read_csv(output)
     known = np.flatnonzero(frame["height"].notna())
-    assert held["row"].tolist() == (known + 1).tolist()
-    np.testing.assert_allclose(held["label"], frame["height"][known])
+    assert held["flgp_row"].tolist() == (known + 2).tolist()
+    np.testing.assert_allclose(held["flgp_label"], frame["height"][known])
     np.testing.assert_allclose(held["u"], frame["u"][known])
     out, _ = succeed(capsys, "evaluate", folder / "c.csv", "--target", "zone", "--json")
     said = json.loads(out)
@@ -532,8 +533,8 @@ def test_label(tables, model, tmp_path, capsys):
     found = pandas.read_csv(tmp_path / "next.csv")
     assert json.loads(out)["rows"] == found["flgp_row"].tolist()
     assert len(found) == 7
-    assert frame["height"][found["flgp_row"] - 1].isna().all()
-    np.testing.assert_allclose(found["u"], frame["u"][found["flgp_row"] - 1])
+    assert frame["height"][found["flgp_row"] - 2].isna().all()
+    np.testing.assert_allclose(found["u"], frame["u"][found["flgp_row"] - 2])
     assert {"height", "flgp_prediction"} <= set(found)
     code, _, err = run(capsys, *start, "-n", 4000)
     assert code == 2
@@ -617,3 +618,157 @@ def test_fit_says_how_to_evaluate_the_same_model(tables, tmp_path, capsys):
         capsys, "fit", folder / "n.csv", "--target", "height", "--cv", 0, "-o", tmp_path / "m.flgp", *options
     )
     assert "--target height --exclude u --task regression --option n_anchors=50" in " ".join(out.split())
+
+
+GERMAN = {
+    "größe": ["1,50", "2,25", "-0,75", "10,00", "1.234,50"],
+    "tag": ["03.01.2021", "25.12.2021", "14.02.2022", "01.07.2022", "31.12.2022"],
+    "zeit": ["08:30", "23:45", "k.A.", "12:00", "07:15"],
+    "straße": ["=Müllerweg", "Köln; Mitte", "?", "Süd", "n/a"],
+}
+
+
+def german(path, repeats=12):
+    """A table as German Excel saves it, with a number to predict; returns its lines."""
+    rng = np.random.default_rng(0)
+    lines = ["größe;tag;zeit;straße;wert"]
+    for i in range(5 * repeats):
+        cells = [column[i % 5] for column in GERMAN.values()]
+        cells[0] = f"{rng.uniform(0, 100):.2f}".replace(".", ",") if i >= 5 else cells[0]
+        value = f"{rng.normal():.3f}".replace(".", ",") if i % 3 == 0 else "k.A."
+        lines.append(";".join([f'"{cell}"' if ";" in cell else cell for cell in cells] + [value]))
+    path.write_bytes("\n".join([*lines, ""]).encode("cp1252"))
+    return lines
+
+
+@pytest.mark.parametrize("block_rows", [7, 100])
+def test_keep_keeps_the_cells_and_the_dialect(tmp_path, capsys, block_rows):
+    path, model, out = tmp_path / "daten.csv", tmp_path / "m.flgp", tmp_path / "antwort.csv"
+    lines = german(path)
+    succeed(capsys, "fit", path, "--target", "wert", "-o", model, "--cv", 0, "-q")
+    succeed(capsys, "predict", model, path, "--keep", "-o", out, "-q", "--block-rows", block_rows)
+    written = out.read_bytes().decode("cp1252").splitlines()
+    assert len(written) == len(lines)
+    for before, after in zip(lines, written, strict=True):
+        assert after.startswith(f"{before};")
+    first = written[1].split(";")[5:]
+    assert all(float(cell.replace(",", ".")) is not None and "." not in cell for cell in first)
+    # Another round finds the same table; a format with types gets numbers and dates.
+    succeed(capsys, "predict", model, out, "--keep", "-o", tmp_path / "again.csv", "-q")
+    assert (tmp_path / "again.csv").read_bytes() == out.read_bytes()
+    succeed(capsys, "predict", model, path, "--keep", "-o", tmp_path / "a.xlsx", "-q")
+    book = pandas.read_excel(tmp_path / "a.xlsx")
+    assert book["größe"][:5].tolist() == [1.5, 2.25, -0.75, 10.0, 1234.5]
+    assert book["tag"][1] == pandas.Timestamp("2021-12-25")
+    # Numbers are no formulas.
+    succeed(capsys, "predict", model, path, "--keep", "-o", out, "-q", "--escape-formulas")
+    third = out.read_bytes().decode("cp1252").splitlines()[1:4]
+    assert third[0].split(";")[3] == "'=Müllerweg"
+    assert third[2].startswith("-0,75;")
+
+
+def test_every_written_table_has_the_dialect_of_the_one_read(tmp_path, capsys):
+    path, model = tmp_path / "daten.csv", tmp_path / "m.flgp"
+    lines = german(path)
+    succeed(capsys, "fit", path, "--target", "wert", "-o", model, "--cv", 0, "-q")
+    succeed(capsys, "label", model, path, "-n", 3, "-o", tmp_path / "l.csv", "-q")
+    rows = (tmp_path / "l.csv").read_bytes().decode("cp1252").splitlines()
+    assert rows[0] == "flgp_row;wert;größe;tag;zeit;straße;flgp_prediction"
+    for row in rows[1:]:
+        number, empty, *cells = row.split(";")
+        assert empty == ""
+        assert lines[int(number) - 1].startswith(";".join(cells[:2]))
+        assert len(cells[-1]) <= 9  # six digits
+    succeed(capsys, "evaluate", path, "--target", "wert", "-o", tmp_path / "e.csv", "-q")
+    rows = (tmp_path / "e.csv").read_bytes().decode("cp1252").splitlines()
+    assert rows[0].startswith("flgp_row;flgp_label;flgp_prediction;")
+    assert rows[1].endswith(lines[1])
+    out, _ = succeed(capsys, "predict", model, path)
+    assert out.splitlines()[0] == "prediction;std;lower;upper;distance"
+    path.write_text(
+        "größe;tag;zeit;straße\n1,5;03.01.2021;8:00;Žižkov\n2,5;04.01.2021;9:00;x\n", encoding="cp1250"
+    )
+    code, _, err = run(
+        capsys, "predict", model, path, "--keep", "-o", tmp_path / "p.csv", "--encoding", "cp1250"
+    )
+    assert code == 0, err
+
+
+def test_label_writes_an_empty_target_where_the_table_has_none(tables, model, tmp_path, capsys):
+    _, frame, _ = tables
+    frame.drop(columns="height").to_csv(tmp_path / "new.csv", index=False)
+    out, _ = succeed(capsys, "label", model, tmp_path / "new.csv", "-n", 4, "-o", tmp_path / "l.csv")
+    found = pandas.read_csv(tmp_path / "l.csv")
+    assert found.columns.tolist() == ["flgp_row", "height", "u", "v", "flgp_prediction"]
+    assert found["height"].isna().all()
+    assert "Fill in 'height'" in out
+
+
+def test_levels_are_predicted_as_levels(counts, tmp_path, capsys):
+    path, frame, angle = counts
+    rng = np.random.default_rng(0)
+    frame["grade"] = np.digitize(np.sin(angle) + 0.2 * rng.normal(size=300), [-0.5, 0.5]) + 1.0
+    truth = frame["grade"].to_numpy(copy=True)
+    frame.loc[np.arange(300) % 3 != 0, "grade"] = np.nan
+    frame[["u", "v", "grade"]].to_csv(path, index=False)
+    model, out = tmp_path / "m.flgp", tmp_path / "p.csv"
+    succeed(capsys, "fit", path, "--target", "grade", "--likelihood", "ordinal", "-o", model, "-q")
+    succeed(capsys, "predict", model, path, "-o", out, "-q", "--digits", 17)
+    found = pandas.read_csv(out)
+    each = ["probability_1", "probability_2", "probability_3"]
+    assert found.columns.tolist() == ["prediction", "mean", *each, "distance"]
+    assert found["prediction"].dtype.kind == "i"
+    direct = flgp.load(model)
+    X = direct.schema.matrix(frame)
+    np.testing.assert_allclose(found[each], direct.estimator.predict_proba(X), atol=1e-12)
+    np.testing.assert_allclose(found["mean"], direct.estimator.predict(X), atol=1e-9)
+    np.testing.assert_array_equal(found["prediction"], found[each].to_numpy().argmax(axis=1) + 1)
+    assert np.mean(found["prediction"] == truth) > 0.8
+    frame["grade"] = frame["grade"].map({1.0: "low", 2.0: "fair", 3.0: "high"})
+    frame[["u", "v", "grade"]].to_csv(path, index=False)
+    code, _, err = run(capsys, "fit", path, "--target", "grade", "--likelihood", "ordinal", "-o", model)
+    assert code == 2
+    assert "Number the levels in their order" in err
+
+
+def test_errors_name_rows_as_the_file_counts_them(counts, tmp_path, capsys):
+    path, frame, _ = counts
+    frame.loc[6, "events"] = 2.5
+    frame[["u", "v", "events"]].to_csv(path, index=False)
+    code, _, err = run(
+        capsys, "fit", path, "--target", "events", "--task", "counts", "-o", tmp_path / "m.flgp"
+    )
+    assert code == 2
+    assert "this fails in row 8." in err  # below the header, line 8
+
+
+def test_a_class_that_the_encoding_of_the_table_lacks(tables, tmp_path, capsys):
+    _, _, frame = tables
+    wide = frame.assign(zone=frame["zone"].replace({"a": "Ω"}))
+    wide.to_csv(tmp_path / "c.csv", index=False)
+    succeed(capsys, "fit", tmp_path / "c.csv", "--target", "zone", "-o", tmp_path / "m.flgp", "--cv", 0, "-q")
+    named = frame.assign(name="Köln").to_csv(index=False)
+    (tmp_path / "new.csv").write_bytes(named.encode("cp1252"))
+    again = ("predict", tmp_path / "m.flgp", tmp_path / "new.csv", "-o")
+    code, _, err = run(capsys, *again, tmp_path / "p.csv")
+    assert code == 2
+    assert "cannot write 'Ω'" in err
+    assert not (tmp_path / "p.csv").exists()
+    succeed(capsys, *again, tmp_path / "p.xlsx")
+
+
+def test_many_labels_of_many_classes_are_not_cross_validated_unasked():
+    assert _folds(None, 900, 284, False) == 0
+    assert _folds(None, 900, 10, False) == 5
+    assert _folds(5, 900, 284, False) == 5
+
+
+def test_a_table_in_the_place_of_the_model_and_one_row(tables, model, tmp_path, capsys):
+    folder, _, _ = tables
+    code, _, err = run(capsys, "predict", folder / "n.csv", model)
+    assert code == 2
+    assert "Name a model first" in err
+    (tmp_path / "one.csv").write_text("a,b,y\n1,2,3\n")
+    code, _, err = run(capsys, "fit", tmp_path / "one.csv", "--target", "y")
+    assert code == 2
+    assert "The table has one row" in err

@@ -24,6 +24,9 @@ from flgp.report.charts import Chart, spread, ticks
 from flgp.report.kernel import scaled_lift
 from flgp.report.layout import neighborhoods
 from flgp.report.summary import headline
+from flgp.tables import Schema, own_columns
+
+pandas = pytest.importorskip("pandas")
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +126,7 @@ def test_many_points_are_sampled_and_it_says_so(regression, tmp_path):
     text, data = embedded(tmp_path / "r.html")
     assert data["n"] == 300
     assert "300 of the 900 points" in text
-    rows = values(data["row"], "<u4")
+    rows = values(data["row"], "<u4") - 1
     assert set(np.flatnonzero(~np.isnan(y))) <= set(rows.tolist())  # labelled ones are never left out
     np.testing.assert_array_equal(values(data["prediction"], "<f4"), model.predict(X[rows]).astype("f4"))
 
@@ -136,6 +139,17 @@ def test_a_report_without_labels_or_free_time(tmp_path):
     assert data["label"] is None
     assert "Evidence against" not in text
     assert "Reliability" not in text
+
+
+def test_one_label_is_said_to_tell_nothing_apart(tmp_path):
+    X, _ = ring(200)
+    model = FLGPRegressor(n_anchors=40, random_state=0).fit(X, np.where(np.arange(200) == 7, 3.0, np.nan))
+    np.testing.assert_allclose(model.predict(X), 3.0)
+    write_report(model, X, tmp_path / "r.html")
+    text = (tmp_path / "r.html").read_text()
+    assert "All predictions are the same." in text
+    assert "What predictions rest on" not in text
+    assert "Effect of each column" not in text
 
 
 def test_the_report_of_an_evaluated_model_says_how_good_it_is(tmp_path):
@@ -228,11 +242,11 @@ def test_few_labels_are_said_to_leave_much_open(classes):
     model, X, y = classes
     known = np.flatnonzero(y != None)  # noqa: E711
     found = evaluate(model, X, y, cv=3, prefit=True)
-    assert "leave open" not in headline(model, found, len(X), len(known), "y")
+    assert "leave open" not in headline(model, found, len(X), len(known), "y", np.zeros(1))
     few = y.copy()
     few[np.setdiff1d(np.arange(900), known[::7])] = None
     found = evaluate(model, X, few, cv=3)
-    assert "11 labels leave open anything from" in headline(model, found, len(X), 11, "y")
+    assert "11 labels leave open anything from" in headline(model, found, len(X), 11, "y", np.zeros(1))
 
 
 def test_ticks_are_round_and_inside():
@@ -322,6 +336,54 @@ def test_lists_sort_and_points_are_coloured_by_columns(browser, tmp_path):
     )
     assert browser.run(picture) != first
     assert "column x0" in browser.run("return document.getElementById('legend').textContent")
+    assert browser.log() == []
+
+
+@needs_browser
+def test_columns_are_shown_as_the_table_has_them(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame(
+        {
+            "size": rng.uniform(1000, 2000, 120).round(2),
+            "day": pandas.Timestamp("2021-03-01") + pandas.to_timedelta(np.arange(120), unit="D"),
+            "start": [f"{h:02d}:30" for h in rng.integers(0, 24, 120)],
+            "kind": rng.choice(["apple", "pear", "quince"], 120),
+            "bio": rng.choice(["yes", "no"], 120),
+            "price": rng.normal(size=120),
+        },
+        index=np.arange(120) + 2,
+    )
+    schema = Schema.of(frame, "price")
+    plain = {"residual": None, "linear": None, "n_anchors": 30}
+    model = FLGPRegressor(random_state=0, **plain)
+    X = schema.matrix(frame)
+    model.fit(X, frame["price"])
+    own = own_columns(schema, frame)
+    assert [column.name for column in own] == ["size", "day", "start", "kind", "bio"]
+    assert [k for column in own for k in column.features] == list(range(X.shape[1]))
+    write_report(model, X, tmp_path / "r.html", frame["price"], columns=own, numbers=frame.index)
+    text = (tmp_path / "r.html").read_text()
+    effects = re.search(r'class="effects">(.*?)</table>', text, re.S)[1]
+    assert sorted(re.findall(r'scope="row">(.*?)</th>', effects)) == ["bio", "day", "kind", "size", "start"]
+    browser.open(tmp_path / "r.html")
+    browser.run("window.flgpReport.select(7)")
+    said = browser.run("return document.getElementById('chosen').textContent")
+    row = frame.loc[9]
+    assert said.startswith("row 9 ")
+    for part in (f"size {row['size']:g}", "day 2021-03-08", f"start {row['start']}", f"kind {row['kind']}"):
+        assert f"column {part}" in said
+    assert f"column bio {row['bio']}" in said
+    browser.run(
+        "const list = document.getElementById('color'); list.value = 'channel4';"
+        "list.dispatchEvent(new Event('change'))"
+    )
+    assert browser.run("return document.getElementById('legend').innerText").split() == [
+        "apple",
+        "pear",
+        "quince",
+    ]
+    browser.run("window.flgpReport.showRow(9)")
+    assert browser.run("return window.flgpReport.state.selected") == 7
     assert browser.log() == []
 
 

@@ -114,6 +114,24 @@ READ = {
         {"a": [1, nan, 3, nan], "drug": ["None", "A", "None", "B"]},
         ["'unknown' (1), 'none' (1) in 'a'"],
     ),
+    "not stated, in German": (
+        ".csv",
+        "a;b\n1,5;x\nk.A.;y\n#NV;z\n",
+        {"a": [1.5, nan, nan]},
+        ["'k.A.' (1), '#NV' (1) in 'a'"],
+    ),
+    "a word in most cells of a column of numbers": (
+        ".csv",
+        "a,b\n" + "".join(f"{i}.5,x\nnot measured,y\nnot measured,y\n" for i in range(20)),
+        {"a": [v for i in range(20) for v in (i + 0.5, nan, nan)]},
+        ["column 'a': numbers, but 'not measured' in 40 rows, read as missing"],
+    ),
+    "few numbers and a word are classes": (
+        ".csv",
+        "a,b\n" + "1,x\n2,x\nother,y\n" * 10,
+        {"a": ["1", "2", "other"] * 10},
+        [],
+    ),
     "errors of a spreadsheet": (
         ".csv",
         "a,b\n1,2\n#DIV/0!,3\n#N/A,4\n",
@@ -267,12 +285,12 @@ def test_options_overrule_what_is_found(tmp_path):
     path.write_text("d,e\n03/04/2021,-999\n05/06/2021,1\n")
     frame, notes = table(path, ReadOptions(dates="day-first", marks=("-999",)))
     assert frame["d"].dt.month.tolist() == [4, 6]
-    assert np.isnan(frame["e"][0])
+    assert np.isnan(frame["e"].iloc[0])
     assert "'-999' (1) in 'e'" in notes
 
 
 def test_packed_text_workbooks_and_standard_input(tmp_path, monkeypatch):
-    expected = pandas.DataFrame({"a": [1.5, 2.5], "b": ["x", "y"]})
+    expected = pandas.DataFrame({"a": [1.5, 2.5], "b": ["x", "y"]}, index=[2, 3])
     with gzip.open(tmp_path / "t.csv.gz", "wt") as file:
         file.write("a;b\n1,5;x\n2,5;y\n")
     pandas.testing.assert_frame_equal(table(tmp_path / "t.csv.gz")[0], expected, check_dtype=False)
@@ -282,19 +300,20 @@ def test_packed_text_workbooks_and_standard_input(tmp_path, monkeypatch):
         )
         pandas.DataFrame({"c": [1]}).to_excel(book, sheet_name="second", index=False)
     frame, notes = table(tmp_path / "t.xlsx")
-    pandas.testing.assert_frame_equal(frame, expected, check_dtype=False)
+    pandas.testing.assert_frame_equal(frame, expected.set_axis([3, 4]), check_dtype=False)
     assert "the first of 2 sheets was read, 'first'" in notes
     assert "1 row(s) above the header were skipped: 'A title'" in notes
     assert list(table(tmp_path / "t.xlsx", ReadOptions(sheet="second"))[0]) == ["c"]
     with pytest.raises(TableError, match=r"no sheet 'third'\. It has: first, second"):
         table(tmp_path / "t.xlsx", ReadOptions(sheet="third"))
-    for content in (
-        b"a;b\n1,5;x\n2,5;y\n",
-        (tmp_path / "t.xlsx").read_bytes(),
-        b'{"a": 1.5, "b": "x"}\n{"a": 2.5, "b": "y"}\n',
+    for content, first in (
+        (b"a;b\n1,5;x\n2,5;y\n", 2),
+        ((tmp_path / "t.xlsx").read_bytes(), 3),
+        (b'{"a": 1.5, "b": "x"}\n{"a": 2.5, "b": "y"}\n', 1),
     ):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
-        pandas.testing.assert_frame_equal(table("-")[0], expected, check_dtype=False)
+        rows = expected.set_axis([first, first + 1])
+        pandas.testing.assert_frame_equal(table("-")[0], rows, check_dtype=False)
 
 
 def test_blocks_are_the_table(tmp_path):
@@ -306,11 +325,31 @@ def test_blocks_are_the_table(tmp_path):
     for name in ("t.csv", "t.parquet", "t.jsonl"):
         notes: list[str] = []
         blocks = list(read_blocks(tmp_path / name, 10, None, notes))
-        assert [len(block) for block in blocks] == [10, 10, 5]
-        pandas.testing.assert_frame_equal(
-            pandas.concat(blocks).reset_index(drop=True), read_table(tmp_path / name), rtol=1e-9
-        )
+        assert [len(block.frame) for block in blocks] == [10, 10, 5]
+        joined = pandas.concat([block.frame for block in blocks])
+        pandas.testing.assert_frame_equal(joined, read_table(tmp_path / name), rtol=1e-9)
         assert any("'?'" in note for note in notes)
+
+
+def test_rows_have_the_numbers_of_a_spreadsheet(tmp_path):
+    """Below a header the first row is 2; titles, blank and empty rows count."""
+    path = tmp_path / "t.csv"
+    path.write_text("A title\n\na;b;c\n1;x;2\n\n3;y;oops\n;;\n5;z;4\n")
+    frame = read_table(path)
+    assert frame.index.tolist() == [4, 6, 8]
+    assert frame["a"].tolist() == [1, 3, 5]
+    assert [number for block in read_blocks(path, 2) for number in block.frame.index] == [4, 6, 8]
+    path.write_text("1.5,2\n3.5,4\n")
+    assert read_table(path).index.tolist() == [1, 2]
+    pandas.DataFrame([["a", "b"], [1, 2], [None, None], [3, 4]]).to_excel(
+        tmp_path / "t.xlsx", index=False, header=False, startrow=2
+    )
+    assert read_table(tmp_path / "t.xlsx").index.tolist() == [4, 6]
+    (tmp_path / "t.jsonl").write_text('{"a": 1}\n\n{"a": 2}\n')
+    assert read_table(tmp_path / "t.jsonl").index.tolist() == [1, 3]
+    assert [b.frame.index.tolist() for b in read_blocks(tmp_path / "t.jsonl", 2)] == [[1], [3]]
+    path.write_text("a,y\n" + "".join(f"{i},{i}\n" for i in range(20)) + "\noops,3\n")
+    assert "row 23 ('oops') is not a number" in " ".join(prepare(read_table(path), "y").notes)
 
 
 # -- features ----------------------------------------------------------------------------------------------
@@ -376,7 +415,7 @@ def test_identifiers_and_mistakes_among_features_are_noted():
     assert [column.name for column in found.schema.columns] == ["x", "code"]
     assert "'patient_id' has a different whole number in every row" in said
     assert "'name' is text with 60 different values" in said
-    assert "'x' holds numbers, but row 60 ('abc') is not a number" in said
+    assert "'x' holds numbers, but row 59 ('abc') is not a number" in said
     assert "x is missing" in found.schema.feature_names
     # Categories that are numbers keep their names where a hole makes them floats.
     codes = frame.assign(code=["1", "2", "b"] * (n // 3))
@@ -398,7 +437,7 @@ def test_a_target_of_numbers_with_a_few_other_cells_is_numbers():
     found = target(cells)
     assert found.likelihood == "gaussian"
     assert int(found.frame["y"].notna().sum()) == 30
-    assert "row 31 ('broken'), row 32 ('12kg') are not a number: taken as unlabelled" in found.notes[-1]
+    assert "row 30 ('broken'), row 31 ('12kg') are not a number: taken as unlabelled" in found.notes[-1]
     assert target(cells, task="classification").likelihood == "classes"
 
 
@@ -502,4 +541,4 @@ def test_the_command_line_tells_what_it_read(tmp_path, capsys):
             ]
         )
     assert not ended.value.code
-    assert np.isfinite(pandas.read_csv(tmp_path / "p.csv")["prediction"]).all()
+    assert np.isfinite(pandas.read_csv(tmp_path / "p.csv", sep=";", decimal=",")["prediction"]).all()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import time
+
 import numpy as np
 import pytest
 
@@ -85,7 +87,7 @@ def test_identifiers_are_refused():
 
 def test_a_number_that_became_text_is_refused(frame):
     schema = Schema.of(frame, "y")
-    with pytest.raises(TableError, match="is text now"):
+    with pytest.raises(TableError, match="something else now, such as"):
         schema.matrix(frame.assign(a=["1", "2", "3", "four"]))
 
 
@@ -165,8 +167,8 @@ def test_a_cell_that_is_neither_yes_nor_no_is_missing():
     new.loc[3, "bio"] = "vielleicht"
     X = schema.matrix(new, notes)
     np.testing.assert_array_equal(np.delete(X, 3, axis=0), np.delete(schema.matrix(frame), 3, axis=0))
-    assert "row 4 ('vielleicht') is not yes or no" in notes[0]
-    with pytest.raises(TableError, match="text now"):
+    assert "row 3 ('vielleicht') is not yes or no" in notes[0]
+    with pytest.raises(TableError, match="something else now, such as"):
         schema.matrix(frame.assign(bio="vielleicht"))
 
 
@@ -178,3 +180,39 @@ def test_long_numbers_that_name_the_rows_are_noted():
     sales = table.assign(sales=rng.integers(0, 10**9, size=30))  # a few of them are small
     sales.loc[0, "sales"] = 12
     assert not suspicions(sales, "y", ["a", "sales"])
+
+
+@pytest.mark.parametrize(
+    ("cells", "hours"),
+    [
+        (["08:30", "23:59:30", "0:00"], [8.5, 23 + 59.5 / 60, 0.0]),
+        (["8:30 am", "12:15 AM", "12:00 p.m."], [8.5, 0.25, 12.0]),
+        (["08:30 Uhr", "18:45 Uhr", "7:00 Uhr"], [8.5, 18.75, 7.0]),
+        ([time(8, 30), time(18, 45, 36), time(0, 0)], [8.5, 18.76, 0.0]),
+    ],
+)
+def test_times_of_day_are_places_on_a_circle(cells, hours):
+    frame = pandas.DataFrame({"start": cells, "y": [1, 2, 3]})
+    schema = Schema.of(frame, "y")
+    assert schema.feature_names == ["start (day, sin)", "start (day, cos)"]
+    assert "'start' is a time of day" in schema.notes[0]
+    angle = 2 * np.pi * np.array(hours) / 24
+    np.testing.assert_allclose(
+        schema.matrix(frame), np.column_stack([np.sin(angle), np.cos(angle)]), atol=1e-12
+    )
+
+
+def test_missing_and_broken_times():
+    cells = ["23:00", "01:00"] * 6 + [None, "25:00"]
+    frame = pandas.DataFrame({"start": cells, "y": range(14)}, index=range(2, 16))
+    schema = Schema.of(frame, "y")
+    said = " ".join(schema.notes)
+    assert "row 15 ('25:00') is not a time of day: taken as missing" in said
+    assert "replaced by the middle time 00:00" in said
+    X = schema.matrix(frame)
+    np.testing.assert_allclose(X[-2:], [[0, 1, 1], [0, 1, 1]], atol=1e-9)
+    with pytest.raises(TableError, match="was a time of day when"):
+        schema.matrix(pandas.DataFrame({"start": ["x", "y"]}))
+    lengths = pandas.DataFrame({"t": pandas.to_timedelta([90, 30, 60], unit="min"), "y": [1, 2, 3]})
+    schema = Schema.of(lengths, "y", scaling="none")
+    np.testing.assert_allclose(schema.matrix(lengths)[:, 0], [1.5, 0.5, 1.0])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..tables import Prepared, ReadOptions, TableError, TableModel, prepare, read_table
+from ..tables import Block, Prepared, ReadOptions, TableError, TableModel, prepare, read_whole
 from ..tables.schema import MISSING_RULES, SCALINGS
 from ..tables.target import TASKS
 from ._options import grouped, reading_options
@@ -156,12 +156,13 @@ learns_from_table = grouped(learning=_learning_options, reading=reading_options)
 
 
 def learn(
-    work: Work, data: Path, target: str, learning: Learning, reading: ReadOptions
-) -> tuple[TableModel, Prepared]:
-    """The model of a table, and the table as it was prepared for it."""
+    work: Work, data: Path, target: str, learning: Learning, reading: ReadOptions, *, cells: bool = False
+) -> tuple[TableModel, Prepared, Block]:
+    """The model of a table, the table as it was prepared for it, and as it was read."""
     with work.stage("reading the table"):
+        block = read_whole(data, reading, work.notes, cells=cells)
         table = prepare(
-            read_table(data, reading, work.notes),
+            block.frame,
             target,
             features=learning.features,
             exclude=learning.exclude,
@@ -175,7 +176,7 @@ def learn(
     estimator = _estimator_for(table)
     own = {"random_state": learning.seed, "n_jobs": learning.jobs}
     estimator.set_params(**own | _parameters(learning.option, estimator))
-    return TableModel.fit(estimator, table.frame, table.schema), table
+    return TableModel.fit(estimator, table.frame, table.schema), table, block
 
 
 def cross_validated(work: Work, model: TableModel, table: Prepared, cv: int) -> Evaluation:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from ..tables import Column, ReadOptions, Schema, TableError, TableModel
+from ..tables.formats import READERS
 
 Data = Annotated[
     Path,
@@ -112,7 +113,14 @@ def load_model(path: Path) -> TableModel:
 
     if not path.exists():
         raise TableError(f"There is no file {path}. Write one with flgp fit.")
-    model = load(path)
+    try:
+        model = load(path)
+    except ValueError as error:
+        if path.suffix.lower() not in READERS:
+            raise
+        raise TableError(
+            f"{path} is a table, not a model. Name a model first: flgp fit writes one."
+        ) from error
     if isinstance(model, TableModel):
         return model
     if not isinstance(model, FLGPRegressor | FLGPClassifier):

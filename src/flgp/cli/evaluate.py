@@ -9,6 +9,7 @@ import numpy as np
 import typer
 
 from ..tables import ReadOptions, write_table
+from ..tables.identifiers import OWN_PREFIX, without_own
 from ..tables.writing import check_output
 from ._learning import BY_DEFAULT, Learning, Target, cross_validated, learn, learns_from_table
 from ._options import AS_FOUND, Data, Json, Quiet
@@ -42,41 +43,47 @@ def evaluate(
         check_output(output)
     work = Work(_SHARES, quiet, as_json)
     with work.running():
-        model, table = learn(work, data, target, learning, reading)
+        model, table, block = learn(work, data, target, learning, reading, cells=output is not None)
         found = cross_validated(work, model, table, cv)
         if output is not None:
-            write_table(held_out(found, table.frame), output)
+            write_table(held_out(found, block.kept(output)), output, dialect=block.dialect)
     from ..model_selection.verdict import as_dict, what_was_learned
 
     shares = model.estimator.term_shares_
-    result = {**as_dict(found), "learned": what_was_learned(shares), "worst": worst_rows(found)}
+    result = {
+        **as_dict(found),
+        "learned": what_was_learned(shares),
+        "worst": worst_rows(found, table.frame.index),
+    }
     if output is not None:
         result["output"] = str(output)
-    work.finish(result, "\n".join([*_report(found), "", *result["verdict"], result["learned"]]))
+    work.finish(
+        result, "\n".join([*_report(found, result["worst"]), "", *result["verdict"], result["learned"]])
+    )
 
 
 def held_out(found: Any, frame: Any) -> Any:
     """A table of the labelled rows with their held-out predictions."""
     import pandas
 
-    columns: dict[str, Any] = {"row": found.rows + 1, "label": found.y, "prediction": found.prediction}
+    own = without_own(frame.iloc[found.rows])
+    columns: dict[str, Any] = {"row": own.index, "label": found.y, "prediction": found.prediction}
     if found.probability is not None:
         columns["probability_of_label"] = found.probability[
             np.arange(len(found.y)), np.searchsorted(found.classes, found.y)
         ]
     else:
         columns |= {"std": found.std, "lower": found.lower, "upper": found.upper}
-    held = pandas.DataFrame({**columns, "loss": found.losses["flgp"]})
-    own = frame.iloc[found.rows].reset_index(drop=True)
-    return pandas.concat([held, own.drop(columns=[c for c in held.columns if c in own.columns])], axis=1)
+    held = pandas.DataFrame({**columns, "loss": found.losses["flgp"]}, index=own.index)
+    return pandas.concat([held.add_prefix(OWN_PREFIX), own], axis=1)
 
 
-def worst_rows(found: Any) -> list[dict[str, Any]]:
-    """The rows that surprise the model most."""
+def worst_rows(found: Any, numbers: Any) -> list[dict[str, Any]]:
+    """The rows that surprise the model most, with their numbers in the file."""
     shown = []
     for i in found.worst(_WORST):
         row: dict[str, Any] = {
-            "row": int(found.rows[i]) + 1,
+            "row": int(numbers[found.rows[i]]),
             "label": found.y[i],
             "prediction": found.prediction[i],
         }
@@ -90,7 +97,7 @@ def worst_rows(found: Any) -> list[dict[str, Any]]:
     return shown
 
 
-def _report(found: Any) -> list[str]:
+def _report(found: Any, worst: list[dict[str, Any]]) -> list[str]:
     lines = [str(found)]
     if found.classes is not None and len(found.classes) <= _MOST_SHOWN:
         names = [str(name)[:12] for name in found.classes]
@@ -102,7 +109,7 @@ def _report(found: Any) -> list[str]:
             for name, counts in zip(names, found.confusion, strict=True)
         ]
     lines += ["", "Most surprising rows:"]
-    for row in worst_rows(found):
+    for row in worst:
         sure = (
             f"probability {row['probability_of_label']:.3f}"
             if "probability_of_label" in row
@@ -112,5 +119,5 @@ def _report(found: Any) -> list[str]:
             f"{row[k]:.4g}" if isinstance(row[k], float) else str(row[k])[:40]
             for k in ("label", "prediction")
         )
-        lines.append(f"  row {row['row']:,}: {label}, predicted {guess} ({sure})")
+        lines.append(f"  row {row['row']}: {label}, predicted {guess} ({sure})")
     return lines

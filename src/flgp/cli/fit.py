@@ -16,6 +16,8 @@ from ._work import Work
 
 # Without --cv, this many folds if the number of labels is in this range: judged in little time.
 _FOLDS, _FEWEST_LABELS, _MOST_LABELS = 5, 20, 2_000
+# With more labels times classes than this, five more fits take minutes.
+_MOST_WORK = 50_000
 _SHARES = {
     "reading": 8.0,
     "anchors": 25.0,
@@ -37,7 +39,8 @@ def fit(
             "--cv",
             min=0,
             help="Folds of the cross-validation that the verdict rests on; 0 for none. "
-            f"Default: {_FOLDS}, if there are {_FEWEST_LABELS} to {_MOST_LABELS:,} labels.",
+            f"Default: {_FOLDS}, if there are {_FEWEST_LABELS} to {_MOST_LABELS:,} labels and not very many "
+            "classes.",
         ),
     ] = None,
     compact: Annotated[
@@ -63,11 +66,12 @@ def fit(
     check_target(output, [data])
     work = Work(_SHARES, quiet, as_json)
     with work.running():
-        model, table = learn(work, data, target, learning, reading)
+        model, table, _ = learn(work, data, target, learning, reading)
         work.notes += _reduced(model.estimator)
         with work.stage("writing the model"):
             save(model, output, compact=compact)
-        folds = _folds(cv, int(table.frame[target].notna().sum()), quiet and not as_json)
+        classes = len(getattr(model.estimator, "classes_", ())) or 1
+        folds = _folds(cv, int(table.frame[target].notna().sum()), classes, quiet and not as_json)
         found = cross_validated(work, model, table, folds) if folds else None
     result = _result(model, table.frame, output)
     if found is not None:
@@ -75,11 +79,12 @@ def fit(
     work.finish(result, "\n".join([_text(result), *_verdict(model, result, data, learning)]))
 
 
-def _folds(wanted: int | None, n_labeled: int, silent: bool) -> int:
+def _folds(wanted: int | None, n_labeled: int, n_classes: int, silent: bool) -> int:
     """How many folds to judge the model by; a verdict that nobody sees needs none."""
     if wanted is not None:
         return min(wanted, n_labeled) if n_labeled >= 4 else 0
-    return _FOLDS if _FEWEST_LABELS <= n_labeled <= _MOST_LABELS and not silent else 0
+    quick = _FEWEST_LABELS <= n_labeled <= _MOST_LABELS and n_labeled * n_classes <= _MOST_WORK
+    return _FOLDS if quick and not silent else 0
 
 
 def _reduced(estimator: Any) -> list[str]:
@@ -129,12 +134,14 @@ def _result(model: TableModel, frame: Any, output: Path) -> dict[str, Any]:
 
 
 def _text(result: dict[str, Any]) -> str:
-    kind = f"{len(result['classes'])} classes" if result["classes"] is not None else "a number"
+    kind = "is a number"
+    if result["classes"] is not None:
+        kind = "has one class" if len(result["classes"]) == 1 else f"has {len(result['classes']):,} classes"
     return "\n".join(
         [
             f"{result['rows']:,} rows, {result['labelled']:,} of them labelled; "
             f"{len(result['features'])} features, scaling: {result['scaling']}.",
-            f"{result['target']!r} is {kind}: {result['estimator']}, {result['anchors']:,} anchors, "
+            f"{result['target']!r} {kind}: {result['estimator']}, {result['anchors']:,} anchors, "
             f"{result['eigenpairs']:,} eigenpairs, log evidence {result['log_evidence']:.4g}.",
             f"Written: {result['model']} ({result['bytes'] / 1e6:.1f} MB).",
         ]

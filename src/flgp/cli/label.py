@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ..tables import ReadOptions, TableError, read_table, write_table
+from ..tables import ReadOptions, TableError, read_whole, write_table
 from ..tables.identifiers import OWN_PREFIX, without_own
 from ..tables.writing import check_output
 from ._options import (
@@ -21,6 +21,7 @@ from ._options import (
     reads_table,
 )
 from ._work import Work
+from .predict import rounded
 
 STRATEGIES = ("auto", "coverage", "uncertainty", "diverse", "variance", "random")
 _SHARES = {"loading": 20.0, "reading": 20.0, "choosing": 55.0, "writing": 5.0}
@@ -47,6 +48,8 @@ def label(
     diverse: the same, but rows that differ; variance: where a label tells most about all others;
     auto: coverage for classes, variance for numbers.
     """
+    import pandas
+
     if strategy not in STRATEGIES:
         raise TableError(f"Unknown --strategy {strategy!r}. Use one of {', '.join(STRATEGIES)}.")
     check_output(output)
@@ -55,9 +58,10 @@ def label(
         with work.stage("loading the model"):
             fitted = load_model(model)
         with work.stage("reading the table"):
-            frame = read_table(data, reading, work.notes)
+            block = read_whole(data, reading, work.notes, cells=True)
+            frame = block.frame
         with work.stage("choosing the rows"):
-            rows, target = frame.assign(flgp_row=range(1, len(frame) + 1)), fitted.schema.target
+            rows, target = frame, fitted.schema.target
             if target in frame.columns:
                 rows = rows[fitted.target_values(frame).isna().to_numpy()]
                 # A compact model does not know its labels, but the table does.
@@ -71,12 +75,17 @@ def label(
             found = rows.iloc[chosen]
             predictions = fitted.predict(found)
         with work.stage("writing the rows"):
-            first = ["flgp_row", *([target] if target in found.columns else [])]
-            told = predictions[["prediction"]].add_prefix(OWN_PREFIX)
-            others = [name for name in without_own(found).columns if name not in first]
-            write_table(found[[*first, *others]].join(told), output)
-    result = {"output": str(output), "rows": [int(row) for row in found["flgp_row"]], "strategy": strategy}
+            own = without_own(block.kept(output)).loc[found.index]
+            # The target is empty, to be filled in, also where the table has a mark such as "n/a".
+            first = {"flgp_row": found.index} | ({} if target is None else {target: None})
+            told = rounded(predictions[["prediction"]]).add_prefix(OWN_PREFIX)
+            others = own.drop(columns=[target], errors="ignore")
+            table = pandas.concat([pandas.DataFrame(first, index=found.index), others, told], axis=1)
+            write_table(table, output, dialect=block.dialect)
+    result = {"output": str(output), "rows": [int(row) for row in found.index], "strategy": strategy}
+    fill = "" if target is None else f"Fill in {target!r}. "
     work.finish(
         result,
-        f"Written: {output}, {number:,} rows to label; column 'flgp_row' numbers the rows of the table.",
+        f"Written: {output}, {number:,} rows to label. {fill}The column 'flgp_row' says where each row is in "
+        f"{data}.",
     )

@@ -27,7 +27,7 @@ from ._work import Work
 # Beyond this many radii from the nearest anchor a prediction is little more than the prior.
 _FAR = 3.0
 _DRIFT = 3  # exit code
-_ALL_DIGITS, _EXACT_TENS = 17, 22
+_DIGITS, _ALL_DIGITS, _EXACT_TENS = 6, 17, 22
 _SHARES = {"loading": 20.0, "reading,": 80.0}
 
 
@@ -51,9 +51,10 @@ def predict(
             max=17,
             help="Significant digits of numbers, decimals of probabilities; 17 for all there are.",
         ),
-    ] = 6,
+    ] = _DIGITS,
     keep: Annotated[
-        bool, typer.Option("--keep", help="Put the columns of the table before the predictions.")
+        bool,
+        typer.Option("--keep", help="Put the table's own columns before the predictions."),
     ] = False,
     escape_formulas: Annotated[
         bool,
@@ -91,14 +92,16 @@ def predict(
             fitted = load_model(model)
         with work.stage("reading, predicting and writing"), TableWriter(output, escape_formulas) as writer:
             columns = {"exposure": exposure, "trials": trials}
-            for frame in read_blocks(data, block_rows, reading, work.notes):
+            for block in read_blocks(data, block_rows, reading, work.notes, cells=keep):
+                frame = block.frame
                 predictions = rounded(fitted.predict(frame, coverage, work.notes, columns), digits)
                 rows += len(frame)
                 n_far += int(np.sum(predictions["distance"].to_numpy() > far))
                 prefixed = predictions.add_prefix(OWN_PREFIX)
-                table = pandas.concat([without_own(frame), prefixed], axis=1) if keep else predictions
+                own = without_own(block.kept(output)) if keep else None
+                table = pandas.concat([own, prefixed], axis=1) if keep else predictions
                 names = list(prefixed.columns if keep else predictions.columns)
-                writer.write(table)
+                writer.write(table, block.dialect)
                 work.tell(f"{rows:,} rows")
     work.notes[:] = list(dict.fromkeys(work.notes))
     drifted = max_far_share is not None and n_far > max_far_share * rows
@@ -122,7 +125,7 @@ def predict(
         raise typer.Exit(_DRIFT)
 
 
-def rounded(predictions: Any, digits: int) -> Any:
+def rounded(predictions: Any, digits: int = _DIGITS) -> Any:
     """Numbers with some significant digits, probabilities with as many decimals: more of them say nothing."""
     result = predictions.copy()
     if digits >= _ALL_DIGITS:

@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 from .._files import check_target
-from ..tables import ReadOptions, TableError, TableModel, read_table
+from ..tables import ReadOptions, TableError, TableModel, own_columns, read_table
 from ..tables.model import labels, numbers
 from ._options import (
     AS_FOUND,
@@ -26,6 +26,7 @@ from ._work import Work
 
 # With this many labels, which are those of the fit, the report measures how good the model is.
 _FEWEST_LABELS, _MOST_LABELS, _FOLDS = 10, 2_000, 5
+_MOST_WORK = 50_000  # labels times classes, as for `flgp fit`
 _SHARES = {"loading": 10.0, "reading": 10.0, "predictions,": 80.0}
 
 
@@ -83,6 +84,8 @@ def report(
                     *(f"{note[:1].upper()}{note[1:]}." for note in schema.notes),
                 ],
                 evaluation=found,
+                columns=own_columns(schema, frame),
+                numbers=frame.index,
                 max_points=max_points,
                 **sizes,
             )
@@ -101,6 +104,8 @@ def _evaluation(fitted: TableModel, X: Any, y: Any, frame: Any) -> Any:
     count = int(labeled.sum())
     known = getattr(fitted.estimator, "_labels_", None)
     if known is None or len(known.points) != count or not _FEWEST_LABELS <= count <= _MOST_LABELS:
+        return None
+    if count * len(getattr(fitted.estimator, "classes_", ())) > _MOST_WORK:
         return None
     if not np.allclose(X[labeled], known.points):
         return None

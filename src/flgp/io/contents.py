@@ -118,8 +118,9 @@ def _witness(check: Check, content: Any, p: int) -> None:
 
 def _width(column: Record) -> int:
     """Columns of X that a column of a table makes: as `Column.feature_names`."""
-    own = 1 + 2 * len(column["cycles"]) if column["categories"] is None else len(column["categories"])
-    return own + int(column["marked"])
+    if column["categories"] is not None:
+        return len(column["categories"]) + int(column["marked"])
+    return int(column["kind"] != "time") + 2 * len(column["cycles"]) + int(column["marked"])
 
 
 def _table(check: Check, node: Any, p: int) -> None:

@@ -441,7 +441,7 @@ SCHEMA: dict[str, Concept] = {
         categories=Maybe(Several(Text(), 1, 10**5, form="list")),
         center=Real(-1e308, 1e308),
         scale=Real(1e-308, 1e308),
-        kind=Text(("number", "boolean", "date", "category")),
+        kind=Text(("number", "boolean", "date", "time", "duration", "category")),
         fill=Either(lambda node: isinstance(node, str), Text(), Maybe(Real(-1e308, 1e308))),
         marked=Flag(),
         cycles=Several(Text(), 0, 10, form="list"),

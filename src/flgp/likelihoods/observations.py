@@ -66,10 +66,22 @@ def rows_in_words(bad: BoolArray, row: IntArray | None = None, limit: int = 5) -
     return f"row{'s' if len(rows) > 1 else ''} {shown}{more}"
 
 
+class BadRows(ValueError):
+    """Rows that break a rule; tables name them by their numbers in the file."""
+
+    def __init__(self, rule: str, rows: IntArray, remedy: str) -> None:
+        super().__init__(rule, rows, remedy)
+        self.rule, self.rows, self.remedy = rule, rows, remedy
+
+    def __str__(self) -> str:
+        every = np.ones(len(self.rows), dtype=bool)
+        return f"{self.rule}; this fails in {rows_in_words(every, self.rows)}. {self.remedy}"
+
+
 def refuse(bad: BoolArray, obs: Observations, rule: str, remedy: str) -> None:
-    """Raise a ValueError with the rule, the rows that break it, and the remedy, if any row is bad."""
+    """Raise a BadRows with the rule, the rows that break it, and the remedy, if any row is bad."""
     if np.any(bad):
-        raise ValueError(f"{rule}; this fails in {rows_in_words(bad, obs.row)}. {remedy}")
+        raise BadRows(rule, obs.row[bad], remedy)
 
 
 def refuse_fractions(values: Array, obs: Observations, what: str, remedy: str) -> None:

@@ -52,6 +52,8 @@ class Evaluation:
         rmse, mae, r2, nll and coverage.
     losses : dict of array of shape (m,)
         Of each method, row by row: log loss, or negative log-likelihood.
+    errors : dict of array of shape (m,)
+        Of each method, row by row: 1 for a wrong class and 0 for the right one, or the squared error.
 
     Examples
     --------
@@ -80,6 +82,7 @@ class Evaluation:
     coverage: float
     scores: dict[str, dict[str, float]]
     losses: Mapping[str, Array]
+    errors: Mapping[str, Array]
 
     @property
     def main(self) -> str:
@@ -134,9 +137,13 @@ class Evaluation:
         sign = -1.0 if self.main in LARGER_IS_BETTER else 1.0
         return min(others, key=lambda name: sign * self.scores[name][self.main])
 
-    def advantage(self, other: str) -> tuple[float, float]:
-        """By how much the model's mean loss is below another method's, and the standard error."""
-        gain = self.losses[other] - self.losses["flgp"]
+    def advantage(self, other: str, of: str = "losses") -> tuple[float, float]:
+        """By how much the mean of the model's "losses" or "errors" is below another method's.
+
+        Also its standard error.
+        """
+        values = self.losses if of == "losses" else self.errors
+        gain = values[other] - values["flgp"]
         return float(gain.mean()), float(gain.std(ddof=1) / np.sqrt(len(gain)))
 
     def __str__(self) -> str:
@@ -274,11 +281,12 @@ def _score_classes(fitter: _Fitter, folds: list[IntArray], rows: IntArray, cover
         for name in CLASSIFIERS:
             found[name][held] = class_probabilities(name, X[rest], y[rest], X[held], classes)
     code = np.searchsorted(classes, y)
-    scores, losses = {}, {}
+    scores, losses, errors = {}, {}, {}
     for name, p in found.items():
         losses[name] = -np.log(np.maximum(p[np.arange(len(y)), code], _LEAST_PROBABILITY))
+        errors[name] = (p.argmax(axis=1) != code).astype(float)
         scores[name] = {
-            "accuracy": float(np.mean(classes[p.argmax(axis=1)] == y)),
+            "accuracy": float(1.0 - errors[name].mean()),
             "log_loss": float(losses[name].mean()),
             "calibration_error": expected_calibration_error(y, p, classes=classes),
         }
@@ -298,6 +306,7 @@ def _score_classes(fitter: _Fitter, folds: list[IntArray], rows: IntArray, cover
         coverage,
         scores,
         losses,
+        errors,
     )
 
 
@@ -330,9 +339,10 @@ def _score_numbers(fitter: _Fitter, folds: list[IntArray], rows: IntArray, cover
     from scipy.stats import norm
 
     width = norm.ppf(0.5 + coverage / 2)
-    scores = {}
+    scores, errors = {}, {}
     for name in mean:
         error = y - mean[name]
+        errors[name] = error**2
         low, high = mean[name] - width * std[name], mean[name] + width * std[name]
         low, high = (ends[:, 0], ends[:, 1]) if name == "flgp" else (low, high)
         scores[name] = {
@@ -356,6 +366,7 @@ def _score_numbers(fitter: _Fitter, folds: list[IntArray], rows: IntArray, cover
         coverage,
         scores,
         losses,
+        errors,
     )
 
 

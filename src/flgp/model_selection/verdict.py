@@ -53,46 +53,60 @@ def _quality(found: Evaluation) -> list[str]:
 
 
 def _comparison(found: Evaluation) -> list[str]:
+    """Both measures of the best plain method, and which of the two methods is better by each of them."""
     best = found.best_reference()
-    gain, error = found.advantage(best)
-    value = found.scores[best][found.main]
-    shown = f"{100 * value:.1f} % right" if found.task == "classification" else f"typical error {value:.4g}"
-    own = found.scores["flgp"][found.main]
-    ahead = own > value if found.task == "classification" else own < value
+    scores, classes = found.scores[best], found.task == "classification"
+    shown = (
+        f"{100 * scores['accuracy']:.1f} % right, log loss {scores['log_loss']:.3g}"
+        if classes
+        else f"typical error {scores['rmse']:.4g}, negative log-likelihood {scores['nll']:.3g}"
+    )
+    return [f"The best plain method is {best}: {shown}. {_how(found, best)}."]
+
+
+def _how(found: Evaluation, best: str) -> str:
     if len(found.y) < _FEWEST_TO_COMPARE:
-        how = "So few labels cannot tell which is better"
-    elif gain > _CLEAR * error and ahead:
-        how = "The model is clearly better"
-    elif gain > _CLEAR * error:
-        how = (
-            "The model is no more often right, but its probabilities are clearly better"
-            if (found.task == "classification")
-            else "The model's errors are no smaller, but its stated uncertainty is clearly better"
-        )
-    elif gain < -_CLEAR * error:
-        how = "That is clearly better than the model"
+        return f"{len(found.y)} labels are too few to tell which is better"
+    right, sure = _clearly(found, best, "errors"), _clearly(found, best, "losses")
+    if right == sure == 0:
+        return "There is no clear difference between the two"
+    if found.task == "classification":
+        first = {
+            1: "is clearly more often right",
+            0: "is about as often right",
+            -1: "is clearly less often right",
+        }
+        second = {1: "its probabilities are clearly better", 0: "its probabilities are about as good"}
+        second[-1] = "its probabilities are clearly worse"
     else:
-        how = (
-            "So few labels cannot tell which is better"
-            if len(found.y) < 200
-            else "There is no clear difference"
-        )
-    return [f"The best plain method is {best}: {shown}. {how}."]
+        first = {1: "has clearly smaller errors", 0: "has errors of about the same size"}
+        first[-1] = "has clearly larger errors"
+        second = {1: "its stated uncertainty is clearly better", 0: "its stated uncertainty is about as good"}
+        second[-1] = "its stated uncertainty is clearly worse"
+    return f"The model {first[right]}, {'and' if right == sure else 'but'} {second[sure]}"
+
+
+def _clearly(found: Evaluation, other: str, measure: str, errors: float = _CLEAR) -> int:
+    """1 if the model is better than another method by so many standard errors, -1 if worse, 0 otherwise."""
+    gain, error = found.advantage(other, measure)
+    return int(gain > errors * error) - int(-gain > errors * error)
 
 
 def _advice(found: Evaluation) -> list[str]:
     own, n = found.scores["flgp"], len(found.y)
     trivial = "majority" if found.task == "classification" else "mean"
-    gain, error = found.advantage(trivial)
-    if gain < error:
+    if not any(_clearly(found, trivial, measure, 1.0) > 0 for measure in ("errors", "losses")):
         return [
             f"That is no better than the {trivial}: check that the columns say anything about the target, "
             "and how they are scaled, before you use this model."
         ]
     advice = []
-    lead, lead_error = found.advantage(found.best_reference())
-    if n >= _FEWEST_TO_COMPARE and lead < -_CLEAR * lead_error:
-        advice.append(f"Use {found.best_reference()}, or look at the scaling of the columns.")
+    best = found.best_reference()
+    if (
+        n >= _FEWEST_TO_COMPARE
+        and sum(_clearly(found, best, measure) for measure in ("errors", "losses")) < 0
+    ):
+        advice.append(f"Use {best}, or look at the scaling of the columns.")
     if found.task == "classification" and own["calibration_error"] > _MISCALIBRATED + 1.0 / np.sqrt(n):
         advice.append(
             f"Stated probabilities are off by {100 * own['calibration_error']:.0f} points on average: do not "

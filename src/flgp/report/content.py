@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn.base import is_classifier
 
 from .._typing import Array, IntArray
 from ..model_selection import Evaluation
+from ..tables import OwnColumn
 from .kernel import local_part, other_features, scaled_lift
 from .maps import maps
 from .text import packed, short
@@ -23,7 +25,7 @@ def viewer_data(
     X: Array,
     answers: tuple[Array, Array, Array | None],
     label: Array | None,
-    rows: IntArray,
+    numbers: IntArray,
     feature_names: list[str],
     target: str,
 ) -> dict[str, Any]:
@@ -35,7 +37,7 @@ def viewer_data(
     X : array of shape (n, p), the points shown
     answers : prediction (n,), uncertainty (n,), and class probabilities (n, C) or None
     label : array of shape (n,), NaN where unlabelled; class codes for a classifier. None: no labels at all
-    rows : array of shape (n,), their rows in the table
+    numbers : array of shape (n,), of their rows in the table
     feature_names : names of the columns of X
     target : name of what is predicted
     """
@@ -63,7 +65,7 @@ def viewer_data(
         # Few points have a label, and most pages show all rows in their order.
         "labeled": packed(labeled, np.uint32),
         "label": None if label is None else packed(label[labeled], np.float32),
-        "row": None if np.array_equal(rows, np.arange(len(X))) else packed(rows, np.uint32),
+        "row": None if np.array_equal(numbers, np.arange(len(X)) + 1) else packed(numbers, np.uint32),
         "neighbor": packed(known.index, np.uint32 if len(lift) > 65_535 else np.uint16),
         "z": _weights(inputs.places.closeness[:, None] * known.z),
         "lift": packed(lift, np.float32),
@@ -88,21 +90,35 @@ def viewer_data(
 
 
 def channels(
-    X: Array, distance: Array, feature_names: list[str], evaluation: Evaluation | None, rows: IntArray
-) -> list[dict[str, str]]:
-    """What else the points can be coloured by: held-out surprise, distance, and the first columns."""
-    found = []
+    distance: Array, columns: Sequence[OwnColumn], evaluation: Evaluation | None, rows: IntArray
+) -> list[dict[str, Any]]:
+    """What else the points can be coloured by: held-out surprise, distance, and the first columns.
+
+    Parameters
+    ----------
+    distance : array of shape (n,), of the points shown
+    columns : the user's, with the values of all rows
+    evaluation : Evaluation or None
+    rows : array of shape (n,), the rows that are shown
+    """
+    found: list[dict[str, Any]] = []
     if evaluation is not None:
-        surprise = np.full(len(X), np.nan)
+        surprise = np.full(len(rows), np.nan)
         at = np.searchsorted(rows, evaluation.rows)
         here = (at < len(rows)) & (rows[np.minimum(at, len(rows) - 1)] == evaluation.rows)
         surprise[at[here]] = evaluation.losses["flgp"][here]
-        found.append(("error: surprise of the held-out label", surprise))
-    found.append(("distance from the data of the fit", distance))
+        found.append(_channel("error: surprise of the held-out label", surprise))
+    found.append(_channel("distance from the data of the fit", distance))
     # Each column is four bytes a point: the page must stay small.
-    count = min(X.shape[1], _MOST_COLUMNS, max(3, _MAX_COLUMN_BYTES // (4 * len(X))))
-    found += [(f"column {name}", X[:, k]) for k, name in enumerate(feature_names[:count])]
-    return [{"name": short(name, 80), "values": packed(values, np.float32)} for name, values in found]
+    count = min(_MOST_COLUMNS, max(3, _MAX_COLUMN_BYTES // (4 * len(rows))))
+    for column in columns[:count]:
+        about = {"kind": column.kind, "levels": column.levels and [short(name) for name in column.levels]}
+        found.append(_channel(f"column {column.name}", column.values[rows]) | about)
+    return found
+
+
+def _channel(name: str, values: Array) -> dict[str, Any]:
+    return {"name": short(name, 80), "values": packed(values, np.float32), "kind": "number", "levels": None}
 
 
 def _weights(z: Array) -> dict[str, Any]:

@@ -28,12 +28,12 @@ def in_words(model: Any) -> str:
         modes = int(np.count_nonzero(d > _SLOW * d.max()))
         pattern = "one pattern" if modes == 1 else f"about {modes:,} patterns"
         lines.append(
-            f"The function varies over the shape of the data in {pattern} (eigenfunctions with at least half "
-            "of the largest prior variance): the fewer, the smoother."
+            f"The prediction varies over the shape of the data in {pattern}; the fewer, the smoother. (These "
+            "are the eigenfunctions with at least half of the largest prior variance.)"
         )
     parts = int(model.n_graph_components_)
     lines.append(
-        "The points hang together: a label can tell about any of them."
+        "All points are connected: a label tells something about each of them."
         if parts == 1
         else f"The points fall into {parts:,} separate parts. A label says little about the other parts."
     )
@@ -45,8 +45,8 @@ def in_words(model: Any) -> str:
         )
     sharpness = float(getattr(model, "sharpness_", 1.0))
     if abs(np.log(sharpness)) > _NOTED_SHARPNESS:
-        how = "more sure" if sharpness > 1 else "less sure"
-        lines.append(f"Left-out labels made the stated probabilities {how} than the labels alone would.")
+        how = "more" if sharpness > 1 else "less"
+        lines.append(f"Checked on left-out labels, the probabilities were made {how} confident.")
     return "".join(f"<p>{escape(line)}</p>" for line in lines)
 
 

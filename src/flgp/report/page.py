@@ -20,6 +20,7 @@ from .._progress import stage
 from .._typing import Array, BoolArray, IntArray
 from ..model_selection import Evaluation
 from ..rows.labels import is_missing_label
+from ..tables import OwnColumn
 from .charts import Chart, spread
 from .content import channels, viewer_data
 from .facts import facts, footer, in_words, tables
@@ -42,6 +43,8 @@ def write_report(
     title: str = "Heat-kernel Gaussian process",
     notes: Sequence[str] = (),
     evaluation: Evaluation | None = None,
+    columns: Sequence[OwnColumn] | None = None,
+    numbers: Any = None,
     max_points: int = 100_000,
     random_state: int = 0,
     **sizes: Any,
@@ -63,6 +66,10 @@ def write_report(
         Sentences shown under the summary.
     evaluation : Evaluation, optional
         Of the model on these rows (`flgp.model_selection.evaluate`): quality, confusion, surprising labels.
+    columns : sequence of OwnColumn, optional
+        The user's columns, in their own units (`flgp.tables.own_columns`). Default: those of X.
+    numbers : array of shape (n,), optional
+        The number of each row in the user's table. Default: 1, 2, …
     max_points : int
         If there are more points, the report shows a random sample and says so.
     random_state : int
@@ -73,6 +80,9 @@ def write_report(
     check_is_fitted(model)
     X = np.ascontiguousarray(model._validated(X, reset=False), dtype=float)
     names = [f"x{i}" for i in range(X.shape[1])] if feature_names is None else list(feature_names)
+    if columns is None:
+        columns = [OwnColumn(name, [k], X[:, k]) for k, name in enumerate(names)]
+    every = np.arange(1, len(X) + 1) if numbers is None else np.asarray(numbers, dtype=int)
     known = np.zeros(len(X), dtype=bool) if y is None else labeled(model, y)
     rows: IntArray = np.arange(len(X))
     said = _notes(notes)
@@ -85,24 +95,24 @@ def write_report(
         answers = views.answers(model, shown)
         distance = model.distance_to_anchors(shown)
     with stage("maps and kernel"):
-        data = viewer_data(model, shown, answers, label, rows, names, target)
+        data = viewer_data(model, shown, answers, label, every[rows], names, target)
     if sizes:
         data["names"]["prediction"] += f" ({next(iter(sizes))} 1)"
-    data["channels"] = channels(shown, distance, names, evaluation, rows)
+    data["channels"] = channels(distance, columns, evaluation, rows)
     with stage("charts"):
         quality = _quality(model, X, y, known, sizes) if evaluation is None else [_held_out(evaluation)]
         evidence = _evidence(model)
-        effect = effects(model, shown, names)
+        effect = effects(model, shown, columns)
     prediction, uncertainty, _ = answers
     text = Template(_resource("page.html")).substitute(
         title=escape(title),
         style=_resource("style.css"),
         script=_resource("viewer.js"),
-        headline=headline(model, evaluation, len(X), int(known.sum()), target),
+        headline=headline(model, evaluation, len(X), int(known.sum()), target, prediction),
         confusion=confusion(evaluation),
         effects=effect,
         listings=listings(
-            evaluation, prediction, uncertainty, distance, rows, getattr(model, "classes_", None)
+            evaluation, prediction, uncertainty, distance, rows, every, getattr(model, "classes_", None)
         ),
         lists=_resource("lists.js"),
         facts=facts(model, len(X), int(known.sum())),
@@ -138,7 +148,10 @@ def _held_out(found: Evaluation) -> str:
     if not classes:  # bins of classes may hold a row each: a line through them would mislead
         chart.line(curve.confidence, curve.accuracy)
     chart.points(curve.confidence, curve.accuracy, 2.5 + 4 * np.sqrt(curve.count / curve.count.max()))
-    text = f"{len(found.y):,} labelled rows, each predicted without its own label. On the line is right."
+    text = (
+        f"{len(found.y):,} labelled rows, each predicted without its own label. Dots on the dashed line are "
+        "well calibrated."
+    )
     return _card("Can the stated probabilities be trusted?", chart, text)
 
 

@@ -12,6 +12,7 @@ from sklearn.base import is_classifier
 from .._typing import Array, IntArray
 from ..model_selection import Evaluation
 from ..model_selection.verdict import verdict, what_was_learned
+from ..tables import OwnColumn
 from .text import short
 
 _COUNTS = ("poisson", "negative_binomial", "binomial")
@@ -19,14 +20,18 @@ _LISTED = 50  # rows in each list
 _MOST_CLASSES = 15  # of which a confusion matrix is readable
 _FEW_CLASSES, _SHORT_NAME = 4, 3  # names of more classes stand upright
 _EFFECT_ROWS, _EFFECT_COLUMNS = 400, 60
+_SAME = 1e-9  # relative difference of predictions that are the same
 _NEARLY_ALL = 0.995  # never call it 100 of 100
 _CLEAR_ENOUGH = 0.2  # width of an interval
 _FAR = 1.0  # farther than all fitted points
 
 
-def headline(model: Any, found: Evaluation | None, n: int, n_labeled: int, target: str) -> str:
+def headline(
+    model: Any, found: Evaluation | None, n: int, n_labeled: int, target: str, prediction: Array
+) -> str:
     """A sentence, three numbers, and the verdict."""
     classes = is_classifier(model)
+    constant = not classes and np.ptp(prediction) <= _SAME * np.abs(prediction).max()
     name = short(target)
     counts = getattr(model, "likelihood", None) in _COUNTS
     kind = f"one of {len(model.classes_):,} classes" if classes else "a count" if counts else "a number"
@@ -57,9 +62,13 @@ def headline(model: Any, found: Evaluation | None, n: int, n_labeled: int, targe
         f"<div><dt>{escape(label)}</dt><dd>{escape(big)}<small>{escape(small)}</small></dd></div>"
         for label, big, small in cards
     )
-    said = [*(verdict(found) if found is not None else []), what_was_learned(model.term_shares_)]
+    said = [*(verdict(found) if found is not None else [])]
+    said.append(what_was_learned({} if constant else model.term_shares_))
     if found is None:
-        said.append("flgp evaluate, or a report on the labelled table, says how good the predictions are.")
+        said.append(
+            "To see how good the predictions are, run flgp evaluate, or make the report from the labelled "
+            "table."
+        )
     more = "".join(f"<p>{escape(line)}</p>" for line in said)
     return f'<p class="lead">{escape(sentence)}</p><dl class="numbers">{shown}</dl>{more}'
 
@@ -94,7 +103,7 @@ def confusion(found: Evaluation | None) -> str:
         )
         tall = " tall" if len(names) > _FEW_CLASSES and max(map(len, names)) > _SHORT_NAME else ""
         size = f'class="confusion{tall}" style="--classes:{len(names)}"'
-        grid = f"<table {size}><thead><tr><th>true / predicted</th>{top}</tr></thead>"
+        grid = f"<table {size}><thead><tr><th>true ↓ predicted →</th>{top}</tr></thead>"
         body = f"{grid}<tbody>{rows}</tbody></table>"
     else:
         wrong = counts - np.diag(np.diag(counts))
@@ -111,6 +120,7 @@ def listings(
     uncertainty: Array,
     distance: Array,
     rows: IntArray,
+    numbers: IntArray,
     names: Any,
 ) -> str:
     """Rows to look at: the least certain, the most surprising labels, and those far from the data."""
@@ -121,41 +131,43 @@ def listings(
 
     doubt = "entropy (bits)" if classes else "standard deviation"
     least = np.argsort(-uncertainty, kind="stable")[:_LISTED]
-    cells = [[int(rows[i]) + 1, guess(i), f"{uncertainty[i]:.3g}", f"{distance[i]:.2f}"] for i in least]
+    cells = [[numbers[rows[i]], guess(i), f"{uncertainty[i]:.3g}", f"{distance[i]:.2f}"] for i in least]
     parts = [_list("Least certain", "uncertain", ["row", "prediction", doubt, "distance"], cells)]
     if found is not None:
         cells = []
         for i in found.worst(_LISTED):
             label, own = (_value(values[i]) for values in (found.y, found.prediction))
-            cells.append([int(found.rows[i]) + 1, label, own, f"{found.losses['flgp'][i]:.3g}"])
+            cells.append([numbers[found.rows[i]], label, own, f"{found.losses['flgp'][i]:.3g}"])
         heads = ["row", "label", "held-out prediction", "surprise (−log p)"]
         parts.append(_list("Most surprising labels", "wrong", heads, cells))
     far = np.argsort(-distance, kind="stable")[:_LISTED]
     far = far[distance[far] > _FAR]
     if len(far):
-        cells = [[int(rows[i]) + 1, f"{distance[i]:.2f}", guess(i)] for i in far]
+        cells = [[numbers[rows[i]], f"{distance[i]:.2f}", guess(i)] for i in far]
         parts.append(_list("Far from the data of the fit", "far", ["row", "distance", "prediction"], cells))
     return "\n".join(parts)
 
 
-def effects(model: Any, X: Array, feature_names: Sequence[str]) -> str:
-    """How much predictions change if the values of one column are exchanged between rows."""
-    if X.shape[1] > _EFFECT_COLUMNS or len(X) < 2:
+def effects(model: Any, X: Array, columns: Sequence[OwnColumn]) -> str:
+    """How much predictions change if the values of one of the user's columns are exchanged between rows."""
+    if len(columns) > _EFFECT_COLUMNS or len(X) < 2:
         return ""
     rng = np.random.default_rng(0)
     some = X[rng.permutation(len(X))[:_EFFECT_ROWS]]
     answer = model.predict_proba if is_classifier(model) else model.predict
     before = answer(some)
     sizes = []
-    for k in range(X.shape[1]):
+    for column in columns:
         other = some.copy()
-        other[:, k] = rng.permutation(other[:, k])
+        other[:, column.features] = rng.permutation(other[:, column.features])
         change = np.abs(answer(other) - before)
         sizes.append(float(change.sum(axis=1).mean() / 2 if change.ndim == 2 else change.mean()))
     order = np.argsort(-np.array(sizes), kind="stable")
-    most = max(max(sizes), 1e-300)
+    most = max(sizes)
+    if most <= _SAME * np.abs(before).max():
+        return ""
     bars = "".join(
-        f'<tr><th scope="row">{escape(short(feature_names[k]))}</th><td><i class="bar" style="width:'
+        f'<tr><th scope="row">{escape(short(columns[k].name))}</th><td><i class="bar" style="width:'
         f'{100 * sizes[k] / most:.0f}%"></i></td><td>{sizes[k]:.3g}</td></tr>'
         for k in order
     )

@@ -34,7 +34,8 @@
     label = new Float32Array(n).fill(NaN);
     decode(data.label, Float32Array).forEach((v, k) => { label[labeled[k]] = v; });
   }
-  const row = data.row ? decode(data.row, Uint32Array) : Uint32Array.from({ length: n }, (_, i) => i);
+  // The number of each point's row in the user's table.
+  const row = data.row ? decode(data.row, Uint32Array) : Uint32Array.from({ length: n }, (_, i) => i + 1);
   const likely = data.likely && {
     count: data.likely.count,
     codes: decode(data.likely.codes, data.likely.wide ? Uint16Array : Uint8Array),
@@ -111,7 +112,7 @@
     const x = (k + hue / 30) % 12;
     return Math.round(255 * (lightness - 0.65 * Math.min(lightness, 1 - lightness) * Math.max(-1, Math.min(x - 3, 9 - x, 1))));
   });
-  const classColor = (k) => data.classes.length <= classColors.length ? classColors[k]
+  const classColor = (k, count) => count <= classColors.length ? classColors[k]
     : ofHue((k * 137.508) % 360, [0.45, 0.58, 0.68][k % 3]);
   const packed = (c) => (255 << 24 | c[2] << 16 | c[1] << 8 | c[0]) >>> 0;
   const table = (stops) => {
@@ -150,16 +151,26 @@
   const format = (v) => Number.isNaN(v) ? "–" : v === 0 || (Math.abs(v) >= 0.001 && Math.abs(v) < 1e5)
     ? String(Number(v.toPrecision(4))) : v.toExponential(2);
   const named = (v) => Number.isNaN(v) ? "–" : data.classes ? data.classes[v] : format(v);
+  // The value of a channel as the user's table has it.
+  const cell = (channel, v) => {
+    if (channel.levels) return channel.levels[v];
+    if (channel.kind === "date") return new Date(v * 86400000).toISOString().slice(0, 10);
+    if (channel.kind === "time") return new Date(Math.round(v * 60) * 60000).toISOString().slice(11, 16);
+    return String(Number(v.toPrecision(6)));
+  };
+  const channelOf = (what) => what.startsWith("channel") ? data.channels[Number(what.slice(7))] : null;
+  // Names of the values of a colouring that has no scale.
+  const levelsOf = (what) => what === "prediction" || what === "label" ? data.classes : channelOf(what)?.levels;
 
   const recolor = () => {
     const what = state.color;
     const values = { prediction, uncertainty, label, covariance, ...channels }[what];
     const grey = packedCss("--unlabelled");
-    const byClass = data.classes && (what === "prediction" || what === "label");
-    if (byClass) {
+    const levels = levelsOf(what);
+    if (levels) {
       for (let i = 0; i < n; i++) {
         const v = values[i];
-        colors[i] = Number.isNaN(v) ? grey : packed(classColor(v));
+        colors[i] = Number.isNaN(v) ? grey : packed(classColor(v, levels.length));
       }
     } else {
       const [low, high] = extent(what === "label" ? prediction : values, what === "covariance");
@@ -172,10 +183,10 @@
       state.low = low;
       state.high = high;
     }
-    drawLegend(byClass);
+    drawLegend(levels);
   };
 
-  const drawLegend = (byClass) => {
+  const drawLegend = (levels) => {
     const legend = byId("legend");
     legend.replaceChildren();
     const add = (tag, text, style) => {
@@ -184,19 +195,20 @@
       Object.assign(element.style, style || {});
       return element;
     };
-    if (byClass) {
-      data.classes.slice(0, 20).forEach((name, k) => {
+    if (levels) {
+      levels.slice(0, 20).forEach((name, k) => {
         const chip = add("span", name);
         chip.className = "chip";
-        chip.style.setProperty("--dot", `rgb(${classColor(k)})`);
+        chip.style.setProperty("--dot", `rgb(${classColor(k, levels.length)})`);
       });
-      if (data.classes.length > 20) add("span", `and ${data.classes.length - 20} more`).className = "muted";
+      if (levels.length > 20) add("span", `and ${levels.length - 20} more`).className = "muted";
       return;
     }
     const stops = stopsOf(scaleOf(state.color));
-    add("span", format(state.low));
+    const shown = (v) => channelOf(state.color) ? cell(channelOf(state.color), v) : format(v);
+    add("span", shown(state.low));
     add("i", "", { background: `linear-gradient(90deg, ${stops.map((c) => `rgb(${c})`).join(",")})` });
-    add("span", format(state.high));
+    add("span", shown(state.high));
     add("span", data.names[state.color]).className = "muted";
   };
 
@@ -343,7 +355,7 @@
     if (label && !Number.isNaN(label[i])) pairs.push([data.names.label, named(label[i])]);
     data.channels.slice(0, 8).forEach((c, k) => {
       const value = channels[`channel${k}`][i];
-      if (!Number.isNaN(value)) pairs.push([c.name, format(value)]);
+      if (!Number.isNaN(value)) pairs.push([c.name, cell(c, value)]);
     });
     return pairs;
   };
@@ -353,7 +365,7 @@
       byId("chosen").textContent = data.hint;
       return;
     }
-    const parts = [`row ${row[i] + 1}`, ...about(i).map((pair) => pair.join(" "))];
+    const parts = [`row ${row[i]}`, ...about(i).map((pair) => pair.join(" "))];
     if (covariance) parts.push(`prior variance here ${format(covariance[i])}`);
     byId("chosen").textContent = parts.join(" · ");
   };
@@ -363,7 +375,7 @@
     tip.hidden = i < 0;
     if (i < 0) return;
     const head = document.createElement("b");
-    head.textContent = `row ${row[i] + 1}`;
+    head.textContent = `row ${row[i]}`;
     const rows = document.createElement("table");
     const pairs = about(i);
     if (covariance && state.color === "covariance") pairs.unshift(["kernel", format(covariance[i])]);
@@ -470,7 +482,7 @@
   option(byId("color"), "covariance", data.names.covariance, true);
   const showAxes = () => {
     const axes = maps[state.map].axes.slice(0, state.flat ? 2 : 3);
-    byId("axes").textContent = axes.length === 0 ? "close dots are alike; directions and gaps mean nothing" : (state.flat ? ["→", "↑"] : ["x:", "y:", "z:"])
+    byId("axes").textContent = axes.length === 0 ? "nearby dots are alike; directions and gaps have no meaning" : (state.flat ? ["→", "↑"] : ["x:", "y:", "z:"])
       .slice(0, axes.length).map((mark, k) => `${mark} ${axes[k]}`).join("   ");
   };
   byId("map").addEventListener("change", (event) => { state.map = Number(event.target.value); showAxes(); request(); });
@@ -512,7 +524,7 @@
   recolor();
   resize();
   // A row of a list shows its point.
-  const pointOf = new Map(Array.from(row, (value, i) => [value + 1, i]));
+  const pointOf = new Map(Array.from(row, (value, i) => [value, i]));
   const showRow = (number) => {
     if (!pointOf.has(number)) return;
     select(pointOf.get(number));

@@ -36,6 +36,18 @@ MISSING = frozenset(
         "#num!",
         "#name?",
         "#null!",
+        "k.a.",
+        "k. a.",
+        "k.a",
+        "keine angabe",
+        "n. a.",
+        "n.b.",
+        "#nv",
+        "#wert!",
+        "#bezug!",
+        "#zahl!",
+        "#n/d",
+        "#valeur!",
     ]
 )
 # These may be values of a category; among numbers they mean "missing", too.
@@ -53,11 +65,16 @@ MISSING_AMONG_NUMBERS = frozenset(
         "*",
         "not available",
         "keine",
+        "unbekannt",
+        "entfällt",
+        "inconnu",
         "error",
     ]
 )
 # A column with at least this share of numbers (or dates) is one, and the other cells are mistakes.
 MOSTLY = 0.9
+# Among this many different numbers, one or two words that stand in all other cells mean "missing".
+_MANY_NUMBERS, _FEW_WORDS = 20, 2
 # With this share a column of text is told to be mixed.
 _MIXED = 0.3
 YES = frozenset(["true", "yes", "y", "t", "ja", "oui", "si", "sí", "vrai", "wahr"])
@@ -74,6 +91,8 @@ _CODE = re.compile(r"0\d+")
 _THIS_CENTURY = 40
 _ISO = re.compile(r"\d{4}-\d{1,2}(-\d{1,2})?([T ]\d.*)?|\d{4}/\d{1,2}/\d{1,2}( \d.*)?")
 _DAY = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})( \d{1,2}:\d{2}(:\d{2})?)?")
+# 8:30, 08:30:15.5, 8:30 pm, 08:30 Uhr.
+_TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:[.,]\d+)?))?(?:\s*([ap]\.?m\.?|uhr|h))?", re.I)
 
 
 @dataclass(frozen=True)
@@ -130,6 +149,8 @@ def listed_marks(found: dict[str, dict[str, int]], limit: int = 6) -> str | None
 def numbers_of(texts: Any, decimal: str = ".") -> Numbers | None:
     """Numbers, if most cells (objects, None where missing) are; None if the column is text.
 
+    They also are where all other cells hold the same word or two, however many these are.
+
     Parameters
     ----------
     texts : Series of objects
@@ -139,7 +160,7 @@ def numbers_of(texts: Any, decimal: str = ".") -> Numbers | None:
 
     given = texts.notna().to_numpy()
     cells = texts[given].map(plain_text)
-    weak = cells.str.lower().isin(MISSING_AMONG_NUMBERS).to_numpy()
+    weak = cells.str.lower().isin(MISSING_AMONG_NUMBERS).to_numpy(copy=True)
     rest = cells[~weak]
     if rest.empty:
         return None
@@ -148,12 +169,21 @@ def numbers_of(texts: Any, decimal: str = ".") -> Numbers | None:
         parsed, note = _parse(rest, decimal)
     good = ~np.isnan(parsed)
     if good.mean() < MOSTLY:
-        return None
+        if len(np.unique(parsed[good])) < _MANY_NUMBERS or rest[~good].nunique() > _FEW_WORDS:
+            return None
+        words = rest[~good].value_counts()
+        told = " and ".join(f"{word!r} in {count:,} rows" for word, count in words.items())
+        note = f"{note}; " if note else ""
+        note += f"numbers, but {told}, read as missing"
+        weak[np.flatnonzero(~weak)[~good]] = True
+        parsed, good = parsed[good], good[good]
+        cells = cells.where(~cells.isin(words.index), "")
     places = np.flatnonzero(given)[~weak]
     values, broken = np.full(len(texts), np.nan), np.zeros(len(texts), dtype=bool)
     values[places] = parsed
     broken[places[~good]] = True
-    return Numbers(values, broken, {str(k): int(n) for k, n in cells[weak].value_counts().items()}, note)
+    marks = {str(mark): int(count) for mark, count in cells[weak].value_counts().items() if mark}
+    return Numbers(values, broken, marks, note)
 
 
 def plain_text(cell: Any) -> str:
@@ -261,6 +291,29 @@ def dates_of(texts: Any, order: str | None = None) -> tuple[Any, str | None] | N
     if found.notna().mean() < MOSTLY:
         return None
     return found.reindex(texts.index), note
+
+
+def times_of(texts: Any) -> tuple[Array, BoolArray] | None:
+    """Times of day as shares of a day (NaN where missing) and which cells are not times, if most are."""
+    cells = [None if cell is None else _TIME.fullmatch(str(cell).strip()) for cell in texts]
+    values = np.array([np.nan if found is None else _share_of_day(found) for found in cells])
+    given = np.array([cell is not None for cell in texts])
+    good = ~np.isnan(values)
+    if not good.any() or good.sum() < MOSTLY * given.sum():
+        return None
+    return values, given & ~good
+
+
+def _share_of_day(time: re.Match[str]) -> float:
+    hour, minute, second = int(time[1]), int(time[2]), float((time[3] or "0").replace(",", "."))
+    half = (time[4] or "").lower().replace(".", "")
+    if half in ("am", "pm"):
+        if not 1 <= hour <= 12:
+            return np.nan
+        hour = hour % 12 + 12 * (half == "pm")
+    if hour > 23 or minute > 59 or second >= 60:
+        return np.nan
+    return (hour * 3600 + minute * 60 + second) / 86_400
 
 
 def _with_centuries(cells: Any, parts: Any) -> tuple[Any, str | None]:

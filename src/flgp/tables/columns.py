@@ -84,9 +84,9 @@ def _numbers_or_text(texts: Any, numbers: Numbers) -> Any:
 
 
 def named_cells(texts: Any, chosen: Any, limit: int = 5) -> str:
-    """Cells with their rows, in words, such as "row 3 ('abc') and 2 more cells"."""
+    """Cells with the numbers of their rows in the file, in words: "row 3 ('abc') is"."""
     rows = np.flatnonzero(chosen)
-    shown = ", ".join(f"row {row + 1} ({str(texts.iloc[row])[:30]!r})" for row in rows[:limit])
+    shown = ", ".join(f"row {texts.index[row]} ({str(texts.iloc[row])[:30]!r})" for row in rows[:limit])
     more = f" and {len(rows) - limit:,} more" if len(rows) > limit else ""
     return f"{shown}{more} {'is' if len(rows) == 1 else 'are'}"
 

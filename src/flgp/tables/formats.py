@@ -50,6 +50,15 @@ class ReadOptions:
             raise TableError(f"--dates {self.dates!r} is unknown. Use one of {', '.join(DATE_ORDERS)}.")
 
 
+@dataclass(frozen=True)
+class Dialect:
+    """How a text table is written."""
+
+    sep: str | None = None  # None: that of the file extension
+    decimal: str = "."
+    encoding: str = "utf-8"
+
+
 def pandas_or_advice() -> Any:
     """The module, or an error that says how to install it."""
     try:

@@ -10,7 +10,7 @@ import numpy as np
 # Names that identifiers have: id, ID, user_id, patientId, index, row, key, uuid, "Unnamed: 0".
 _ID_NAME = re.compile(
     r"(?i:id|ids|index|idx|row|rownames?|row_?(number|names?|id)|key|uuid|guid|nr|no|unnamed: ?\d+)"
-    r"|.*[_\-. ](?i:id|uuid|guid|key|index)|.*[a-z](ID|Id|UUID)"
+    r"|.*[_\-. ](?i:id|uuid|guid|key|index|nr|no|nummer)\.?|.*[a-z](ID|Id|UUID|Nr)"
 )
 _FEWEST_ROWS = 10
 # A whole number of nine digits or more.

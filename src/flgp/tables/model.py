@@ -42,13 +42,19 @@ class TableModel:
         about : columns about the labels, by the argument of `fit`: sample_weight, exposure, trials
             Default: those of the schema.
         """
+        from ..likelihoods.observations import BadRows  # late, as in `is_classes`
+
         if about is not None:
             schema = replace(schema, about=dict(about))
         model = cls(estimator, schema)
         X, y, known = model.training(frame)
         if is_classes(estimator):
             estimator.set_params(unlabeled=None)
-        estimator.fit(X, y, **known)
+        try:
+            estimator.fit(X, y, **known)
+        except BadRows as error:
+            numbers_in_file = np.asarray(frame.index)[error.rows]
+            raise TableError(str(BadRows(error.rule, numbers_in_file, error.remedy))) from error
         return model
 
     def training(self, frame: Any) -> tuple[Array, Array, dict[str, Array]]:
@@ -62,7 +68,7 @@ class TableModel:
         }
         X = schema.matrix(frame)
         if not is_classes(self.estimator):
-            return X, numbers(frame[schema.target], schema.target), known
+            return X, numbers(frame[schema.target], schema.target, self.estimator.likelihood), known
         if unused := set(known) - {"sample_weight"}:
             raise TableError(
                 f"Classes have no {sorted(unused)[0]}. Leave it out, or choose another --likelihood."
@@ -125,23 +131,27 @@ class TableModel:
         Returns
         -------
         pandas.DataFrame
-            prediction; std, lower and upper (of y) or the probability of each class; distance from the
-            fitted points (see `distance_to_anchors`).
+            prediction; std, lower and upper (of y), or the probability of each class or level; the mean of
+            levels; distance from the fitted points (see `distance_to_anchors`).
         """
         import pandas
 
         X = self.schema.matrix(frame, notes)
         sizes = self.sizes(frame, columns)
         distance = self.estimator.distance_to_anchors(X)
-        if not is_classes(self.estimator):
+        levels = getattr(getattr(self.estimator, "likelihood_", None), "levels", None)
+        found: dict[str, Array]
+        if is_classes(self.estimator) or levels is not None:
+            probability = self.estimator.predict_proba(X)
+            names = self.estimator.classes_ if levels is None else np.array(levels, dtype=int)
+            found = {"prediction": names[probability.argmax(axis=1)]}
+            if levels is not None:
+                found["mean"] = probability @ names
+            found.update({f"probability_{name}": probability[:, i] for i, name in enumerate(names)})
+        else:
             mean, std = self.estimator.predict(X, return_std=True, **sizes)
             ends = self.estimator.predict_interval(X, coverage, **sizes)
             found = {"prediction": mean, "std": std, "lower": ends[:, 0], "upper": ends[:, 1]}
-        else:
-            probability = self.estimator.predict_proba(X)
-            classes = self.estimator.classes_
-            found = {"prediction": classes[probability.argmax(axis=1)]}
-            found.update({f"probability_{k}": probability[:, i] for i, k in enumerate(classes)})
         return pandas.DataFrame({**found, "distance": distance}, index=frame.index)
 
 
@@ -197,15 +207,18 @@ def _number(text: str, argument: str) -> float:
     return value
 
 
-def numbers(values: Any, name: str) -> Array:
+def numbers(values: Any, name: str, likelihood: Any = None) -> Array:
     """Targets as numbers, NaN where empty."""
     import pandas
 
     result = pandas.to_numeric(values, errors="coerce")
     broken = result.isna() & values.notna() & (values.astype(str).str.strip() != "")
     if broken.any():
+        remedy = "Correct them, or use --task classification"
+        if likelihood == "ordinal":
+            remedy = "Number the levels in their order: 0, 1, 2, …"
         raise TableError(
             f"The target {name!r} has {int(broken.sum())} value(s) that are not numbers, such as "
-            f"{str(values[broken].iloc[0])!r}. Correct them, or use --task classification."
+            f"{str(values[broken].iloc[0])!r}. {remedy}."
         )
     return np.asarray(result, dtype=float)

@@ -54,6 +54,8 @@ def prepare(
     _check_about(names, target, wanted, about)
     if target not in names:
         raise no_column(target, names)
+    if len(frame) == 1:
+        raise TableError("The table has one row. Add others: a model learns from rows that differ.")
     if target in unwanted or (both := set(wanted) & set(unwanted)):
         name = target if target in unwanted else sorted(both)[0]
         raise TableError(f"Column {name!r} is both wanted and excluded. Choose one.")

@@ -20,14 +20,17 @@ import numpy as np
 from .cells import plain_text
 from .columns import typed
 from .errors import TableError
-from .formats import JSON, PACKED, READERS, STDIN, TEXTS, ReadOptions, pandas_or_advice
+from .formats import JSON, PACKED, READERS, STDIN, TEXTS, Dialect, ReadOptions, pandas_or_advice
 from .text import TextFormat, find_format
+from .writing import written_suffix
 
 
 def read_table(
     path: str | os.PathLike[str], options: ReadOptions | None = None, notes: list[str] | None = None
 ) -> Any:
     """A pandas DataFrame from a file, with columns of numbers, dates and text.
+
+    Its index is the number of each row in the file, as a spreadsheet counts: below a header the first is 2.
 
     Text files may be written in any usual way: separator, decimal mark, thousands marks and encoding are
     found by looking, cells such as "?", "n/a" and "-" are missing. The columns of an NPY file, and of a
@@ -41,8 +44,36 @@ def read_table(
     notes : list, optional
         Receives a line about everything that was found rather than given.
     """
-    (frame,) = read_blocks(path, None, options, notes)
-    return frame
+    return read_whole(path, options, notes).frame
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows of a table; the index of the frames is the number of each row in the file."""
+
+    frame: Any  # numbers, dates and text
+    cells: Any  # the same as it is written in the file
+    dialect: Dialect | None = None  # of a text table
+
+    def kept(self, name: str | os.PathLike[str] | None) -> Any:
+        """What to write to a file of this name (None: the screen) so that the user's cells stay as they are.
+
+        A text table in a format with types gets numbers and dates instead.
+        """
+        plain = name is None or written_suffix(Path(name)) in TEXTS
+        return self.frame if self.dialect is not None and not plain else self.cells
+
+
+def read_whole(
+    path: str | os.PathLike[str],
+    options: ReadOptions | None = None,
+    notes: list[str] | None = None,
+    *,
+    cells: bool = False,
+) -> Block:
+    """A table in one block. Parameters are those of `read_blocks`."""
+    (block,) = read_blocks(path, None, options, notes, cells=cells)
+    return block
 
 
 def read_blocks(
@@ -50,11 +81,13 @@ def read_blocks(
     rows: int | None,
     options: ReadOptions | None = None,
     notes: list[str] | None = None,
-) -> Iterator[Any]:
+    *,
+    cells: bool = False,
+) -> Iterator[Block]:
     """A table in blocks of some rows (None: all at once), for tables larger than memory.
 
-    Text, JSON-lines and Parquet files are read block by block, other formats at once. Parameters are those
-    of `read_table`.
+    Text, JSON-lines and Parquet files are read block by block, other formats at once. `cells`: blocks have
+    the cells of the file, too. Other parameters are those of `read_table`.
     """
     pandas_or_advice()
     options = options or ReadOptions()
@@ -62,8 +95,8 @@ def read_blocks(
     source = _Source.of(path)
     empty = True
     try:
-        for block in _blocks(source, rows, options, notes):
-            if len(block):
+        for block in _blocks(source, rows, options, notes, cells):
+            if len(block.frame):
                 empty = False
                 yield block
     except ImportError as error:
@@ -137,39 +170,56 @@ def _suffix_of(content: bytes) -> str:
 # -- formats -----------------------------------------------------------------------------------------------
 
 
-def _blocks(source: _Source, rows: int | None, options: ReadOptions, notes: list[str]) -> Iterator[Any]:
-    pandas = pandas_or_advice()
+def _blocks(
+    source: _Source, rows: int | None, options: ReadOptions, notes: list[str], cells: bool
+) -> Iterator[Block]:
     if source.suffix in TEXTS:
-        yield from _text_blocks(source, rows, options, notes)
+        yield from _text_blocks(source, rows, options, notes, cells)
         return
+    for frame in _frames(source, rows, options, notes):
+        frame.columns = [str(name).strip() for name in frame.columns]
+        yield Block(typed(frame, options, ".", notes), frame if cells else None)
+
+
+def _frames(source: _Source, rows: int | None, options: ReadOptions, notes: list[str]) -> Iterator[Any]:
+    """Frames of a table that is not text, with the number of each row as index."""
+    pandas = pandas_or_advice()
+    before = 0
     if source.suffix == ".parquet" and rows is not None:
         import pyarrow.parquet
 
         with source.open() as file:
             for batch in pyarrow.parquet.ParquetFile(file).iter_batches(rows):
-                yield typed(batch.to_pandas(), options, ".", notes)
+                yield _numbered(batch.to_pandas(), before)
+                before += len(batch)
         return
     if source.suffix in (".jsonl", ".ndjson") and rows is not None:
         with source.open() as file:
             for lines in iter(lambda: list(islice(file, rows)), []):
-                yield typed(_from_json(b"".join(lines)), options, ".", notes)
+                yield _from_json(b"".join(lines), before)
+                before += len(lines)
         return
     with source.open() as file:
         if source.suffix == ".parquet":
-            frame = pandas.read_parquet(file)
+            yield _numbered(pandas.read_parquet(file))
         elif source.suffix == ".feather":
-            frame = pandas.read_feather(file)
+            yield _numbered(pandas.read_feather(file))
         elif source.suffix == ".xlsx":
-            frame = _sheet(file, source.name, options, notes)
+            yield _sheet(file, source.name, options, notes)
         elif source.suffix in JSON:
-            frame = _from_json(file.read())
+            yield _from_json(file.read())
         else:
-            frame = _from_arrays(file, source)
-    frame.columns = [str(name).strip() for name in frame.columns]
-    yield typed(frame, options, ".", notes)
+            yield _numbered(_from_arrays(file, source))
 
 
-def _text_blocks(source: _Source, rows: int | None, options: ReadOptions, notes: list[str]) -> Iterator[Any]:
+def _numbered(frame: Any, before: int = 0) -> Any:
+    """A frame with rows numbered from 1, after so many others."""
+    return frame.set_axis(range(before + 1, before + len(frame) + 1), axis=0)
+
+
+def _text_blocks(
+    source: _Source, rows: int | None, options: ReadOptions, notes: list[str], cells: bool
+) -> Iterator[Block]:
     pandas = pandas_or_advice()
     found = find_format(
         source.open,
@@ -178,31 +228,23 @@ def _text_blocks(source: _Source, rows: int | None, options: ReadOptions, notes:
         sep=options.sep,
         decimal=options.decimal,
         header=options.header,
-        preferred="\t" if source.suffix == ".tsv" else ",",
+        preferred=(usual := "\t" if source.suffix == ".tsv" else ","),
     )
     notes += found.notes
-    with source.open() as file, warnings.catch_warnings():
+    dialect = Dialect(None if found.sep == usual else found.sep, found.decimal, found.encoding)
+    first = found.skip + 1 + found.header  # the line of the first row
+    with source.open() as file, source.open() as again, warnings.catch_warnings():
         # Cells beyond the last column would be dropped with a warning only.
         warnings.simplefilter("error", pandas.errors.ParserWarning)
         try:
-            reader = pandas.read_csv(
-                file,
-                encoding=found.encoding,
-                sep=found.sep,
-                decimal=found.decimal,
-                skiprows=found.skip,
-                header=0 if found.header else None,
-                names=found.names,
-                index_col=False,
-                dtype=dict.fromkeys(found.codes, str),
-                skipinitialspace=True,
-                keep_default_na=False,
-                na_values=[""],  # other marks of "missing" are looked for, and told
-                low_memory=False,
-                chunksize=rows or sys.maxsize,
-            )
-            for block in reader:
-                yield typed(_without_repeated(block, found), options, found.decimal, notes, found.codes)
+            written = _reader(again, found, rows, dtype=str) if cells else None
+            for block in _reader(file, found, rows, dtype=dict.fromkeys(found.codes, str)):
+                frame = _without_repeated(block, found).dropna(how="all")
+                frame.index += first
+                own = None
+                if written is not None:
+                    own = next(written).set_axis(block.index + first, axis=0).loc[frame.index, frame.columns]
+                yield Block(typed(frame, options, found.decimal, notes, found.codes), own, dialect)
         except pandas.errors.ParserWarning as error:
             raise TableError(
                 f"{source.name} has rows with more cells than the header has names ({len(found.names)}), "
@@ -214,6 +256,29 @@ def _text_blocks(source: _Source, rows: int | None, options: ReadOptions, notes:
                 f"{source.name} cannot be read as a table with columns separated by {found.spoken_sep}: "
                 f"{reason}. Check that line, or give --sep."
             ) from error
+
+
+def _reader(file: IO[bytes], found: TextFormat, rows: int | None, dtype: Any) -> Iterator[Any]:
+    """Blocks of a text file, blank lines included, so that rows can be counted."""
+    return iter(
+        pandas_or_advice().read_csv(
+            file,
+            encoding=found.encoding,
+            sep=found.sep,
+            decimal=found.decimal,
+            skiprows=found.skip,
+            header=0 if found.header else None,
+            names=found.names,
+            index_col=False,
+            dtype=dtype,
+            skipinitialspace=True,
+            skip_blank_lines=False,
+            keep_default_na=False,
+            na_values=[""],  # other marks of "missing" are looked for, and told
+            low_memory=False,
+            chunksize=rows or sys.maxsize,
+        )
+    )
 
 
 def _without_repeated(frame: Any, found: TextFormat) -> Any:
@@ -239,6 +304,7 @@ def _sheet(file: IO[bytes], name: str, options: ReadOptions, notes: list[str]) -
         cells = pandas.read_excel(
             book, sheet_name=chosen, header=None, dtype=object, keep_default_na=False, na_values=[""]
         )
+    cells = cells.set_axis(range(1, len(cells) + 1), axis=0)
     cells = cells.dropna(how="all").dropna(how="all", axis=1)
     if cells.empty:
         return cells
@@ -255,19 +321,20 @@ def _sheet(file: IO[bytes], name: str, options: ReadOptions, notes: list[str]) -
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise TableError(f"Two columns have the same name, {twice!r}. Rename one of them.")
-    return cells.iloc[top + 1 :].set_axis(names, axis=1).reset_index(drop=True).infer_objects()
+    return cells.iloc[top + 1 :].set_axis(names, axis=1).infer_objects()
 
 
-def _from_json(content: bytes) -> Any:
-    """Objects of JSON, one on each line or in an array."""
+def _from_json(content: bytes, before: int = 0) -> Any:
+    """Objects of JSON, one on each line, after so many others, or in an array."""
     text = content.decode("utf-8-sig")
     if text.lstrip().startswith("["):
-        found = json.loads(text)
+        found = dict(enumerate(json.loads(text), 1))
     else:
-        found = [json.loads(line) for line in text.splitlines() if line.strip()]
-    if not all(isinstance(entry, dict) for entry in found):
+        lines = enumerate(text.split("\n"), before + 1)
+        found = {number: json.loads(line) for number, line in lines if line.strip()}
+    if not all(isinstance(entry, dict) for entry in found.values()):
         raise ValueError("it does not hold one object per row")
-    return pandas_or_advice().DataFrame.from_records(found)
+    return pandas_or_advice().DataFrame.from_records(list(found.values()), index=list(found))
 
 
 def _from_arrays(file: IO[bytes], source: _Source) -> Any:

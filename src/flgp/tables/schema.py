@@ -10,7 +10,7 @@ import numpy as np
 
 from .._stored import stored
 from .._typing import Array, BoolArray
-from .cells import MOSTLY, NO, YES, booleans_of, is_code, is_mixed, numbers_of, plain_text
+from .cells import MOSTLY, NO, YES, booleans_of, is_code, is_mixed, numbers_of, plain_text, times_of
 from .columns import named_cells
 from .errors import TableError
 from .identifiers import OWN_PREFIX, identifier
@@ -22,6 +22,13 @@ _MAX_CATEGORIES = 50
 # Cycles of dates, in days; each is two columns, a point on a circle.
 _CYCLES = {"year": 365.2425, "week": 7.0, "day": 1.0}
 _SMALL = 1e-9
+_SPOKEN = {
+    "number": "a number",
+    "boolean": "yes or no",
+    "date": "a date",
+    "time": "a time of day",
+    "duration": "a duration",
+}
 
 
 @stored("column of a table")
@@ -33,10 +40,10 @@ class Column:
     categories: list[str] | None  # None: a number
     center: float
     scale: float
-    kind: str = "number"  # number, boolean, date or category
+    kind: str = "number"  # number, boolean, date, time (of day), duration or category
     fill: Any = None  # what a missing value is replaced by: the median, or the most frequent category
     marked: bool = False  # whether one more column of X tells where values were missing
-    cycles: list[str] = field(default_factory=list)  # of a date
+    cycles: list[str] = field(default_factory=list)  # of a date or time
 
     @property
     def feature_names(self) -> list[str]:
@@ -45,7 +52,7 @@ class Column:
             names = [f"{self.name}={category}" for category in self.categories]
         else:
             circles = [f"{self.name} ({cycle}, {part})" for cycle in self.cycles for part in ("sin", "cos")]
-            names = [self.name, *circles]
+            names = circles if self.kind == "time" else [self.name, *circles]
         return [*names, f"{self.name} is missing"] if self.marked else names
 
 
@@ -135,22 +142,24 @@ class Schema:
         """The columns of X (n, k) made from a column of the table."""
         if column.categories is not None:
             return self._indicators(values, column, notes)
-        numbers, broken = _read(values, column.kind)
+        numbers, broken = values_of(values, column.kind)
         if numbers is None:
+            such = str(values.dropna().iloc[0])[:30]
             raise TableError(
-                f"Column {column.name!r} was a {column.kind if column.kind == 'date' else 'number'} when the "
-                "model was fitted, but is text now. Correct the table."
+                f"Column {column.name!r} was {_SPOKEN[column.kind]} when the model was fitted, but is "
+                f"something else now, such as {such!r}. Correct the table, or use --na {such!r} if this "
+                "means missing."
             )
         if broken is not None and broken.any():
             notes.append(
                 f"column {column.name!r}: {named_cells(values, broken)} not "
-                f"{'yes or no' if column.kind == 'boolean' else 'a number'}, taken as missing"
+                f"{_SPOKEN[column.kind]}, taken as missing"
             )
         gone = _missing(numbers, column.name)
         if gone.any():
             self._accept_missing(column, int(gone.sum()), notes)
             numbers = np.where(gone, column.fill if column.fill is not None else column.center, numbers)
-        parts = [(numbers - column.center) / column.scale]
+        parts = [] if column.kind == "time" else [(numbers - column.center) / column.scale]
         for cycle in column.cycles:
             angle = 2 * np.pi * numbers / _CYCLES[cycle]
             parts += [np.sin(angle), np.cos(angle)]
@@ -204,12 +213,13 @@ class _Maker:
         kind = _kind(values)
         if kind == "category":
             return self._category(values, name)
-        numbers, broken = _read(values, kind)
+        numbers, broken = values_of(values, kind)
         assert numbers is not None
         if broken is not None and broken.any():
+            kinds = "times of day" if kind == "time" else "numbers"
             self.notes.append(
-                f"column {name!r} holds numbers, but {named_cells(values, broken)} not a number: taken "
-                "as missing"
+                f"column {name!r} holds {kinds}, but {named_cells(values, broken)} not {_SPOKEN[kind]}: "
+                "taken as missing"
             )
         gone = _missing(numbers, name)
         known = numbers[~gone]
@@ -218,8 +228,13 @@ class _Maker:
             return None
         if kind == "boolean":
             self.notes.append(f"column {name!r} holds yes and no: 1 and 0")
-        fill = float(np.median(known))
+        fill = _middle_time(known) if kind == "time" else float(np.median(known))
         cycles = self._cycles(known, name) if kind == "date" else []
+        if kind == "time":
+            cycles = ["day"]
+            self.notes.append(f"column {name!r} is a time of day: its place on a circle of 24 hours")
+        if kind == "duration":
+            self.notes.append(f"column {name!r} is a duration: hours as a number")
         column = Column(name, None, *self._scale(known), kind, fill, bool(gone.any()), cycles)
         self._note_missing(column, int(gone.sum()), len(numbers))
         return column
@@ -288,6 +303,9 @@ def _shown(column: Column) -> str:
     """What missing values of a column are replaced by, in words."""
     if column.categories is not None:
         return f"the most frequent value {column.fill!r}"
+    if column.kind == "time":
+        minutes = round(column.fill * 1440) % 1440
+        return f"the middle time {minutes // 60:02d}:{minutes % 60:02d}"
     if column.kind == "date":
         return f"the middle date {np.datetime64('1970-01-01') + int(column.fill)}"
     return f"the median {column.fill if column.fill is not None else column.center:.6g}"
@@ -296,22 +314,36 @@ def _shown(column: Column) -> str:
 def _kind(values: Any) -> str:
     if values.dtype.kind in "iufb":
         return "number"
-    if values.dtype.kind == "M":
-        return "date"
+    if values.dtype.kind in "mM":
+        return "date" if values.dtype.kind == "M" else "duration"
     texts = values.astype(object).where(values.notna(), None)
     if all(isinstance(cell, bool | np.bool_) for cell in texts if cell is not None) or (
         booleans_of(texts) is not None
     ):
         return "boolean"
+    if times_of(texts) is not None:
+        return "time"
     known = [str(cell) for cell in texts if cell is not None]
     return "category" if is_code(known) or numbers_of(texts) is None else "number"
 
 
-def _read(values: Any, kind: str) -> tuple[Array | None, BoolArray | None]:
+def values_of(values: Any, kind: str) -> tuple[Array | None, BoolArray | None]:
     """Numbers (n,), NaN where missing, and which cells are not what they should be; None for text.
 
-    Dates are days since 1970.
+    Dates are days since 1970, times of day shares of a day, durations hours.
     """
+    if kind == "duration":
+        if values.dtype.kind != "m":
+            return (np.full(len(values), np.nan), None) if values.isna().all() else (None, None)
+        hours = values.to_numpy(dtype="timedelta64[us]").astype(np.int64) / 3_600_000_000
+        return np.where(values.isna(), np.nan, hours), None
+    if kind == "time" and not values.isna().all():
+        times = (
+            None
+            if values.dtype.kind in "iufbmM"
+            else times_of(values.astype(object).where(values.notna(), None))
+        )
+        return (None, None) if times is None else times
     if kind == "date":
         if values.dtype.kind != "M":
             return (np.full(len(values), np.nan), None) if values.isna().all() else (None, None)
@@ -320,7 +352,7 @@ def _read(values: Any, kind: str) -> tuple[Array | None, BoolArray | None]:
         return np.where(plain.isna(), np.nan, days), None
     if values.dtype.kind in "iufb":
         return values.to_numpy(dtype=float, na_value=np.nan), None
-    if values.dtype.kind == "M":
+    if values.dtype.kind in "mM":
         return None, None
     texts = values.astype(object).where(values.notna(), None)
     if kind == "boolean" or texts.isna().all():
@@ -335,6 +367,11 @@ def _read(values: Any, kind: str) -> tuple[Array | None, BoolArray | None]:
             return booleans_of(known), strange
     numbers = numbers_of(texts)
     return (None, None) if numbers is None else (numbers.values, numbers.broken)
+
+
+def _middle_time(shares: Array) -> float:
+    """The mean of times of day, on the circle: that of 23:00 and 1:00 is midnight."""
+    return float(np.angle(np.exp(2j * np.pi * shares).mean()) / (2 * np.pi) % 1.0)
 
 
 def _missing(numbers: Array, name: str) -> BoolArray:

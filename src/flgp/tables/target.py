@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .cells import numbers_of, plain_text
+from .cells import numbers_of, plain_text, times_of
 from .columns import named_cells
 from .errors import TableError
 from .identifiers import identifier, numbers_the_rows
@@ -50,7 +50,8 @@ def choose_target(values: Any, likelihood: str = "auto", task: str | None = None
     asked = likelihood != "auto"
     if not values.notna().any():
         raise TableError(f"The target {name!r} is empty in every row. Fill in the rows that are known.")
-    if values.dtype.kind in "mM":
+    texts = values.astype(object).where(values.notna(), None)
+    if values.dtype.kind in "mM" or (values.dtype.kind not in "iufb" and times_of(texts) is not None):
         raise TableError(
             f"The target {name!r} holds dates or times. Turn it into a number, such as days from a start, or "
             "name another --target."

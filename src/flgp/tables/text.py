@@ -286,7 +286,7 @@ def _skip_preamble(
         skip += 1
     titles = sum(bool(line.strip()) for line in lines[:skip])
     if not titles or titles >= len(rows):
-        return 0, rows
+        return next(i for i, line in enumerate(lines) if line.strip()), rows
     notes.append(f"{titles} line(s) above the header were skipped: {lines[0].strip()[:60]!r}")
     return skip, rows[titles:]
 
