@@ -107,6 +107,11 @@ class Likelihood(ABC):
         third = (at[2] - at[-2] - 2 * (at[1] - at[-1])) / (2 * step**3)
         return Derivatives(gradient, -second, third)
 
+    def slope_and_curvature(self, obs: Observations, f: Array) -> tuple[Array, Array]:
+        """The first two of `derivatives`, for likelihoods whose third derivative costs much."""
+        d = self.derivatives(obs, f)
+        return d.gradient, d.curvature
+
     def expected_curvature(self, obs: Observations, f: Array) -> Array:
         """W as the Newton iteration uses it: never negative, so that the matrix stays positive definite.
 
@@ -114,7 +119,7 @@ class Likelihood(ABC):
         information E[W | f] instead of 0 where the curvature is negative: steps still ascend, and the modes
         are the same, because they depend on the gradient alone.
         """
-        return np.maximum(self.derivatives(obs, f).curvature, 0.0)
+        return np.maximum(self.slope_and_curvature(obs, f)[1], 0.0)
 
     def likeliest(self, obs: Observations) -> Array | None:
         """The f with the largest p(y | f) for each row, if known; `tilted` looks there for a second mode.
