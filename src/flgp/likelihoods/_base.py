@@ -74,6 +74,8 @@ class Likelihood(ABC):
     uses: ClassVar[tuple[str, ...]] = ()  # which of exposure, trials and noise_scale it uses
     log_concave: ClassVar[bool] = True
     discrete: ClassVar[bool] = False  # y is a whole number ≥ 0
+    location: ClassVar[bool] = False  # p(y | f) depends on y - f alone
+    largest: ClassVar[float] = np.inf  # no y is larger
     smooth: ClassVar[bool] = True  # has a curvature, which Laplace's method needs
 
     def __post_init__(self) -> None:
@@ -237,6 +239,12 @@ class Likelihood(ABC):
         where the link allows that.
         """
         return replace(obs, offset=np.zeros_like(obs.offset))
+
+    def about(self, obs: Observations, offset: float | Array) -> tuple[Observations, float | Array]:
+        """Labels and prior mean of f, both minus the latter where only y - f matters: an offset that is large
+        compared with how y varies takes no digits then.
+        """
+        return (replace(obs, y=obs.y - offset), 0.0) if self.location else (obs, offset)
 
     def constant_beside_offset(self, obs: Observations) -> float:
         """The constant that fits best in addition to `obs.offset`, by Newton's method."""

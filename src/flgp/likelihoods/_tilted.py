@@ -218,23 +218,24 @@ def _mode(likelihood: Likelihood, obs: Observations, mean: Array, sd: Array, sta
         step = np.where(uphill, 4.0 * step, step)
         near, far = np.where(uphill, far, near), np.where(uphill, far + side * step, far)
 
-    x, width = near, np.abs(far - near)
+    x, moved = near, np.abs(far - near)
     slope, steepness = slope_and_steepness(x)
-    slow, found = np.zeros(x.shape, dtype=bool), np.zeros(x.shape, dtype=bool)
+    found = np.zeros(x.shape, dtype=bool)
     for _ in range(_MODE_STEPS):
-        newton = x + slope / steepness
+        step = slope / steepness
         # A row that is there stays there while others go on.
-        found |= np.minimum(np.abs(newton - x), width) * np.sqrt(steepness) < _MODE_TOLERANCE
+        left = np.minimum(np.abs(step), np.abs(far - near))
+        found |= left * np.sqrt(steepness) < _MODE_TOLERANCE
         if found.all():
             break
-        inside = (newton - near) * (far - newton) > 0
-        moved = np.where(inside & ~slow, newton, near + 0.5 * (far - near))
-        x = np.where(found, x, moved)
+        inside = (x + step - near) * (far - x - step) > 0
+        # Steps that do not become shorter lead nowhere: half of the bracket instead.
+        newton = inside & (np.abs(step) < 0.5 * moved)
+        new = np.where(newton, x + step, near + 0.5 * (far - near))
+        x, moved = np.where(found, x, new), np.abs(new - x)
         slope, steepness = slope_and_steepness(x)
         ahead = side * slope > 0
         near, far = np.where(ahead, x, near), np.where(ahead, far, x)
-        shrunk = np.abs(far - near)
-        slow, width = shrunk > 0.5 * width, shrunk
     return x
 
 

@@ -51,6 +51,7 @@ class AsymmetricLaplace(Likelihood):
 
     name: ClassVar[str] = "asymmetric_laplace"
     parameter_names: ClassVar[tuple[str, ...]] = ("scale",)
+    location: ClassVar[bool] = True
     smooth: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

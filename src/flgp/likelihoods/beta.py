@@ -46,6 +46,7 @@ class Beta(Likelihood):
     name: ClassVar[str] = "beta"
     parameter_names: ClassVar[tuple[str, ...]] = ("precision",)
     log_concave: ClassVar[bool] = False
+    largest: ClassVar[float] = 1.0
 
     def log_density(self, obs: Observations, f: Array) -> Array:
         """Log Γ(φ) - log Γ(a) - log Γ(b) + (a - 1) log y + (b - 1) log(1 - y), a = μφ, b = (1 - μ)φ.
