@@ -128,3 +128,10 @@ def test_what_is_refused():
     model = FLGPClassifier(**SMALL).fit(X, votes)
     with pytest.raises(ValueError, match="score needs one label"):
         model.score(X, votes)
+
+
+def test_noise_of_one_class_is_none():
+    """There is nothing to find: it was a bare error of Python's."""
+    X = np.random.default_rng(0).standard_normal((12, 2))
+    model = FLGPClassifier(label_noise="auto", random_state=0).fit(X, np.ones(12, int))
+    assert model.label_noise_ == 0.0

@@ -8,6 +8,7 @@ import pytest
 from conftest import ring
 from flgp import FLGPRegressor
 from flgp.inference.expectation_propagation import ExpectationPropagation
+from flgp.inference.laplace import _InWeights
 from flgp.inference.sites import make_solver
 from flgp.likelihoods import AsymmetricLaplace, Observations, Poisson
 
@@ -80,3 +81,52 @@ def test_a_narrow_label_is_not_missed_by_the_quadrature(count, variance):
     assert abs(found.gradient[0]) < 1e-5
     np.testing.assert_allclose(found.curvature, 1.0 / (variance + 1.0 / count), rtol=1e-6)
     np.testing.assert_allclose(Poisson().tilted(obs, *at).curvature, found.curvature, rtol=1e-6)
+
+
+def counted(monkeypatch, owner, name):
+    """A list that grows with every call of a method."""
+    calls, method = [], getattr(owner, name)
+
+    def counting(self, *args, **kwargs):
+        calls.append(name)
+        return method(self, *args, **kwargs)
+
+    monkeypatch.setattr(owner, name, counting)
+    return calls
+
+
+def test_sweeps_that_run_away_are_given_up_early(monkeypatch):
+    """Then the sites begin at Laplace's approximation, one by one: large counts are as good as there."""
+    rng = np.random.default_rng(0)
+    features = rng.standard_normal((30, 4))
+    obs = Observations.of(rng.poisson(np.exp(10.0 + features @ rng.standard_normal(4))).astype(float))
+    expected = ExpectationPropagation(features, obs, 10.0).evaluate(np.ones(4), Poisson())
+    sizes, honest = [], ExpectationPropagation._targets
+
+    def runaway(marginals, likelihood, sites, obs, offset):
+        sizes.append(len(obs.y))
+        if len(obs.y) > 1:
+            return 1e4 * (sites + 1.0)
+        return honest(marginals, likelihood, sites, obs, offset)
+
+    monkeypatch.setattr(ExpectationPropagation, "_targets", staticmethod(runaway))
+    found = ExpectationPropagation(features, obs, 10.0).evaluate(np.ones(4), Poisson())
+    np.testing.assert_allclose(found.log_evidence, expected.log_evidence, rtol=1e-9)
+    np.testing.assert_allclose(found.posterior.mean, expected.posterior.mean, rtol=1e-7)
+    assert sizes.count(30) <= 11  # of all rows at once
+    assert sizes.count(1) <= 3 * 30
+
+
+def test_a_large_offset_of_the_labels_takes_no_steps(monkeypatch):
+    """With 1e7 added, rounding of y - f hid what a step gained: each mode took 200 steps, in vain."""
+    X, angle = ring(60, noise=0.0)
+    y = np.sin(angle) + 0.1 * np.random.default_rng(0).standard_normal(60)
+    steps, means = [], []
+    for offset in (0.0, 1e7):
+        calls = counted(monkeypatch, _InWeights, "objective")
+        model = FLGPRegressor(likelihood="student_t", residual=None, random_state=0).fit(X, y + offset)
+        steps.append(len(calls))
+        means.append(model.predict(X) - offset)
+        monkeypatch.undo()
+    assert steps[1] < 2 * steps[0]
+    np.testing.assert_allclose(means[1], means[0], atol=1e-5)

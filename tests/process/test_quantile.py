@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from flgp.likelihoods import Gamma, HurdlePoisson, Poisson, StudentT, Tweedie
+from flgp.likelihoods import Beta, Gamma, HurdlePoisson, Poisson, StudentT, Tweedie
 from flgp.process.quantile import predictive_quantile
 
 CASES = {
@@ -53,3 +53,12 @@ def test_it_is_the_smallest_value_with_enough_probability(name, level):
     assert (probability(found + 1e-9 * np.abs(found)) >= level - 1e-9).all()
     below = found - 1.0 if likelihood.discrete else found - 1e-5 * (1e-9 + np.abs(found - center))
     assert (probability(below) < level).all()
+
+
+def test_proportions_stay_below_one():
+    """Labels next to 1: rounding put both ends above 1, and the lower one above the other."""
+    f = np.linspace(15.0, 35.0, 41)
+    latent = [(f + np.linspace(-3.0, 3.0, 9)[:, None], np.full(9, 1 / 9))]
+    low, high = (predictive_quantile([(1.0, Beta(precision=5000.0))], latent, q) for q in (0.025, 0.975))
+    assert (high <= 1.0).all()
+    assert (low <= high + 1e-15).all()

@@ -161,7 +161,8 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             self._choose_roles(X, len(labels) >= scheme.fewest_labels)
             rows = self._with_unlabeled(X, X_unlabeled)
             self._flat_ = True
-            self.label_noise_ = FIRST_NOISE if searches_noise(self) else float(self.label_noise or 0.0)
+            given = 0.0 if isinstance(self.label_noise, str) else float(self.label_noise or 0.0)
+            self.label_noise_ = FIRST_NOISE if searches_noise(self) else given
             shares = check_class_prior(self.class_prior, self.classes_)
             geometry = fit_model(self, rows, labels, self._problem(labels))
             if searches_noise(self):

@@ -10,6 +10,7 @@ import numpy as np
 from .._typing import Array
 from ..likelihoods import AnyLikelihood, Categorical, Likelihood, Observations
 from ..terms.local.euclidean import LocalModel
+from .laplace import LaplaceInference
 from .posterior import Evaluation, LeftOut
 from .sites import Marginals, SiteSolver, make_solver
 
@@ -24,7 +25,10 @@ _FARTHEST = 1e120
 # one they will not be.
 _UNSETTLED, _PATIENCE = 0.1, 20
 # Parallel sweeps that are this far off after so many will not settle; nor will others, if not log-concave.
-_HOPELESS, _EARLY = 10.0, 25
+# Nor will those that have come no closer for a while.
+_HOPELESS, _EARLY, _STUCK = 10.0, 10, 30
+# Nor will steps this large, and this much above the smallest; Laplace is a better start then.
+_WILD, _GROWN = 1e6, 1e3
 
 
 class AndersonMixer:
@@ -67,10 +71,11 @@ class AndersonMixer:
 class ExpectationPropagation:
     """Parallel EP: one factorisation updates all sites, so each sweep costs as much as one Newton step.
 
-    Where the parallel updates do not settle (a few separable labels under a very wide prior), sites are
-    updated one after the other instead, which converges for every log-concave likelihood known but costs
-    a loop over the rows. At a fixed point the evidence is stationary in the sites, so its derivatives in
-    the hyperparameters need no implicit terms.
+    Where the parallel updates do not settle (a few separable labels under a very wide prior, counts of a
+    million), sites are updated one after the other instead, from Laplace's approximation if the others led
+    nowhere. That converges for every log-concave likelihood known but costs a loop over the rows. At a fixed
+    point the evidence is stationary in the sites, so its derivatives in the hyperparameters need no implicit
+    terms.
 
     Parameters
     ----------
@@ -107,7 +112,7 @@ class ExpectationPropagation:
         assert not isinstance(likelihood, Categorical)
         solver = make_solver(self.features, d)
         sites = np.zeros((2, len(self.features))) if state is None else state
-        sites, settled = self._settled(solver, likelihood, sites, tolerance)
+        sites, settled = self._settled(solver, d, likelihood, sites, tolerance)
         tau, nu = sites
         marginals = solver.marginals(tau, nu)
         mean, variance = cavities(marginals, tau, nu)
@@ -129,11 +134,13 @@ class ExpectationPropagation:
         return Evaluation(value, gradient, by_parameter, posterior, sites, left_out)
 
     def _settled(
-        self, solver: SiteSolver, likelihood: Likelihood, sites: Array, tolerance: float
+        self, solver: SiteSolver, d: Array, likelihood: Likelihood, sites: Array, tolerance: float
     ) -> tuple[Array, bool]:
         """Sites after all sweeps, and whether they settled; sites that say nothing if they did not."""
         try:
             found, change = self._parallel(solver, likelihood, sites, tolerance)
+            if change > _HOPELESS and _near_laplace(likelihood):
+                found = LaplaceInference(self.features, self.obs, self.offset).sites(d, likelihood)
             settled = change < tolerance
             if not settled and (likelihood.log_concave or change < _HOPELESS):
                 found, settled = self._sequential(solver, likelihood, found, tolerance)
@@ -146,7 +153,7 @@ class ExpectationPropagation:
     ) -> tuple[Array, float]:
         """The best sites of accelerated sweeps, and by how much they still move a marginal."""
         mixer = AndersonMixer()
-        best, smallest = sites, np.inf
+        best, smallest, since = sites, np.inf, 0
         for sweep in range(_PARALLEL_SWEEPS):
             marginals = solver.marginals(*sites)
             gap = self._targets(marginals, likelihood, sites, self.obs, self.offset) - sites
@@ -155,10 +162,12 @@ class ExpectationPropagation:
             change = float(np.abs(unit_gap).max())
             if change < tolerance:
                 return sites, change
-            if not np.isfinite(change) or (sweep >= _EARLY and smallest > _HOPELESS):
+            hopeless = sweep >= _EARLY and smallest > _HOPELESS
+            hopeless |= change > max(_WILD, _GROWN * smallest) and _near_laplace(likelihood)
+            if not np.isfinite(change) or hopeless or sweep > since + _STUCK:
                 break
             if change < smallest:
-                best, smallest = sites, change
+                best, smallest, since = sites, change, sweep
             sites = mixer(sites, gap, unit_gap, whiten)
             np.maximum(sites[0], 0.0, out=sites[0])
         return best, smallest
@@ -205,6 +214,11 @@ class ExpectationPropagation:
         curvature = np.maximum(tilted.curvature, 0.0)
         shrink = np.maximum(1.0 - variance * curvature, 1e-10)
         return np.array([curvature, tilted.gradient + mean * curvature]) / shrink
+
+
+def _near_laplace(likelihood: Likelihood) -> bool:
+    """Whether the sites are near those at the mode, where labels say much."""
+    return likelihood.log_concave and likelihood.smooth
 
 
 def in_standard_deviations(marginals: Marginals, change: Array) -> Array:

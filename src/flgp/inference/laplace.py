@@ -72,6 +72,13 @@ class LaplaceInference:
             gradient,
         )
 
+    def sites(self, d: Array, likelihood: Likelihood) -> Array:
+        """Gaussian sites with the slope and curvature of log p at the mode: precisions and shifts (2, m)."""
+        f = self._mode(Design.of(self.features, d), likelihood, None)[2]
+        target = WeightedLikelihood(likelihood, self.obs)
+        W = target.curvature(f)
+        return np.array([W, W * (f - self.offset) + target.gradient(f)])
+
     def _mode(
         self, design: Design, likelihood: Likelihood, start: Array | None
     ) -> tuple[SitePosterior, Array, Array]:

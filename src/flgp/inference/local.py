@@ -123,6 +123,8 @@ def local_inference(
 ) -> LocalInference:
     """The one that suits a likelihood, dense where all labels are neighbours."""
     if not isinstance(likelihood, Gaussian):
+        assert not isinstance(likelihood, Categorical)
+        obs, offset = likelihood.about(obs, offset)
         return JointLaplace.of(features, obs, offset, points, n_neighbors)
     if n_neighbors >= len(points) - 1:
         return DenseInference.of(features, obs, offset, points)

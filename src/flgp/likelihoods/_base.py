@@ -74,6 +74,8 @@ class Likelihood(ABC):
     uses: ClassVar[tuple[str, ...]] = ()  # which of exposure, trials and noise_scale it uses
     log_concave: ClassVar[bool] = True
     discrete: ClassVar[bool] = False  # y is a whole number ≥ 0
+    location: ClassVar[bool] = False  # p(y | f) depends on y - f alone
+    largest: ClassVar[float] = np.inf  # no y is larger
     smooth: ClassVar[bool] = True  # has a curvature, which Laplace's method needs
 
     def __post_init__(self) -> None:
@@ -107,6 +109,11 @@ class Likelihood(ABC):
         third = (at[2] - at[-2] - 2 * (at[1] - at[-1])) / (2 * step**3)
         return Derivatives(gradient, -second, third)
 
+    def slope_and_curvature(self, obs: Observations, f: Array) -> tuple[Array, Array]:
+        """The first two of `derivatives`, for likelihoods whose third derivative costs much."""
+        d = self.derivatives(obs, f)
+        return d.gradient, d.curvature
+
     def expected_curvature(self, obs: Observations, f: Array) -> Array:
         """W as the Newton iteration uses it: never negative, so that the matrix stays positive definite.
 
@@ -114,7 +121,7 @@ class Likelihood(ABC):
         information E[W | f] instead of 0 where the curvature is negative: steps still ascend, and the modes
         are the same, because they depend on the gradient alone.
         """
-        return np.maximum(self.derivatives(obs, f).curvature, 0.0)
+        return np.maximum(self.slope_and_curvature(obs, f)[1], 0.0)
 
     def likeliest(self, obs: Observations) -> Array | None:
         """The f with the largest p(y | f) for each row, if known; `tilted` looks there for a second mode.
@@ -232,6 +239,12 @@ class Likelihood(ABC):
         where the link allows that.
         """
         return replace(obs, offset=np.zeros_like(obs.offset))
+
+    def about(self, obs: Observations, offset: float | Array) -> tuple[Observations, float | Array]:
+        """Labels and prior mean of f, both minus the latter where only y - f matters: an offset that is large
+        compared with how y varies takes no digits then.
+        """
+        return (replace(obs, y=obs.y - offset), 0.0) if self.location else (obs, offset)
 
     def constant_beside_offset(self, obs: Observations) -> float:
         """The constant that fits best in addition to `obs.offset`, by Newton's method."""

@@ -59,7 +59,7 @@ def adaptive_panels(density: Callable[[IntArray, Array], Array], edges: Array, r
     Parameters
     ----------
     density : function of the rows (P,) and x (k, P)
-    edges : (k + 1, m) edges of the first panels of each row, ascending
+    edges : (k + 1, m) edges of the first panels of each row, ascending; panels of no width are left out
     rounding : (m,) relative error of the density, which halving cannot reduce
     """
     n_rows = edges.shape[1]
@@ -68,8 +68,9 @@ def adaptive_panels(density: Callable[[IntArray, Array], Array], edges: Array, r
         blank = Panels(row, start, width, np.empty((len(_NODES), 0)))
         return blank._replace(density=density(row, blank.x))
 
-    rows = np.tile(np.arange(n_rows), len(edges) - 1)
-    pending = panels(rows, edges[:-1].ravel(), np.diff(edges, axis=0).ravel())
+    width = np.diff(edges, axis=0)
+    place, rows = np.nonzero(width > 0)
+    pending = panels(rows, edges[place, rows], width[place, rows])
     accepted: list[Panels] = []
     done, count = np.zeros(n_rows), np.zeros(n_rows)
     while len(pending.row):

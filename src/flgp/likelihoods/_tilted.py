@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .._typing import Array, IntArray
+from .._typing import Array, BoolArray, IntArray
 from ._panels import adaptive_panels, sum_by_row
 from .observations import Observations
 
@@ -26,6 +26,8 @@ _HIGHEST = 600.0
 # The quadratic prior term alone makes the density fall that far within this many units of x.
 _FARTHEST = np.sqrt(2.0 * _DROP)
 _NARROWEST = 1e-13
+# A mode is found to this share of its width; closer ones are the same.
+_MODE_TOLERANCE, _SAME_MODE = 0.01, 0.05
 _MODE_STEPS = 200
 # Rows per batch: their temporaries fit in the cache, and memory stays bounded.
 _BLOCK = 1024
@@ -56,6 +58,11 @@ class _Rule(NamedTuple):
     def expectation(self, values: Array) -> Array:
         """E[values] of every row, (m,), for values (k, P) at the nodes."""
         return sum_by_row(self.row, np.sum(self.probability * values, axis=0), len(self.log_normalizer))
+
+    def take(self, panels: BoolArray) -> _Rule:
+        """Some of the panels."""
+        x, f, probability = (values[:, panels] for values in (self.x, self.f, self.probability))
+        return _Rule(self.obs.take(panels), self.row[panels], x, f, probability, self.log_normalizer)
 
 
 def tilted_moments(likelihood: Likelihood, obs: Observations, mean: Array, variance: Array) -> Tilted:
@@ -94,23 +101,28 @@ def _moments(likelihood: Likelihood, obs: Observations, mean: Array, variance: A
     the second where they say much; each row uses the accurate one.
     """
     rule = _quadrature(likelihood, obs, mean, variance)
-    derivatives = likelihood.derivatives(rule.obs, rule.f)
-    # Where the density vanishes a slope may be too large to be squared.
-    inside = rule.probability > 0
-    slope = np.where(inside, rule.obs.weight * derivatives.gradient, 0.0)
-    mean_slope = rule.expectation(slope)
-    bend = np.where(inside, rule.obs.weight * derivatives.curvature, 0.0)
-    gap = np.where(inside, slope - mean_slope[rule.row], 0.0)
-    by_slope = rule.expectation(bend - gap**2)
     center = rule.expectation(rule.x)
     spread = rule.expectation((rule.x - center[rule.row]) ** 2)
     telling = spread < 0.5
     safe = np.where(telling, variance, 1.0)
-    gradient = np.where(telling, center / np.sqrt(safe), mean_slope)
-    curvature = np.where(telling, (1.0 - spread) / safe, by_slope)
+    gradient, curvature = center / np.sqrt(safe), (1.0 - spread) / safe
+    if not telling.all():
+        by_slope = _slope_moments(likelihood, rule.take(~telling[rule.row]))
+        gradient, curvature = np.where(telling, (gradient, curvature), by_slope)
     if likelihood.log_concave:
         curvature = np.maximum(curvature, 0.0)
     return Tilted(rule.log_normalizer, gradient, curvature)
+
+
+def _slope_moments(likelihood: Likelihood, rule: _Rule) -> tuple[Array, Array]:
+    """E[g] and E[W] - Var[g], (m,), for the slope g of the weighted log-density; 0 for rows without nodes."""
+    slope, bend = likelihood.slope_and_curvature(rule.obs, rule.f)
+    # Where the density vanishes a slope may be too large to be squared.
+    inside = rule.probability > 0
+    slope, bend = (np.where(inside, rule.obs.weight * part, 0.0) for part in (slope, bend))
+    mean = rule.expectation(slope)
+    gap = np.where(inside, slope - mean[rule.row], 0.0)
+    return mean, rule.expectation(bend - gap**2)
 
 
 def _quadrature(likelihood: Likelihood, obs: Observations, mean: Array, variance: Array) -> _Rule:
@@ -126,10 +138,11 @@ def _quadrature(likelihood: Likelihood, obs: Observations, mean: Array, variance
     else:
         best = likelihood.likeliest(obs)
         start = mode if best is None else np.clip((best - mean) / np.maximum(sd, 1e-100), -1e5, 1e5)
-        other = _mode(likelihood, obs, mean, sd, start)
-        modes = [mode, other]
-        steepness = [sd**2 * obs.weight * likelihood.expected_curvature(obs, mean + sd * x) for x in modes]
-        edges = _edges_on_every_scale(modes, [1.0 / np.sqrt(1.0 + bend) for bend in steepness])
+        modes = np.stack([mode, _mode(likelihood, obs, mean, sd, start)])
+        width = (1.0 + sd**2 * obs.weight * likelihood.expected_curvature(obs, mean + sd * modes)) ** -0.5
+        same = np.abs(modes[1] - mode) < _SAME_MODE * width.min(axis=0)  # one mode, found twice
+        modes[1], width[1] = np.where(same, (mode, width[0]), (modes[1], width[1]))
+        edges, other = _edges_on_every_scale(modes, width), modes[1]
         mode = np.where(log_joint(other) > top, other, mode)
         top = log_joint(mode)
 
@@ -138,7 +151,8 @@ def _quadrature(likelihood: Likelihood, obs: Observations, mean: Array, variance
         # Positive only where rounding hides the mode (a huge weight or variance): it must not overflow.
         return np.exp(np.minimum(obs.weight[row] * log_density - 0.5 * x**2 - top[row], _HIGHEST))
 
-    rounding = _rounding(log_joint, mode, np.diff(edges, axis=0).min(axis=0))
+    widths = np.diff(edges, axis=0)
+    rounding = _rounding(log_joint, mode, np.min(widths, axis=0, where=widths > 0, initial=np.inf))
     panels = adaptive_panels(density, edges, rounding)
     row, x, mass = panels.row, panels.x, panels.mass
     # 0 where sites ran away and label and Gaussian have nothing in common: far below, but a number.
@@ -155,7 +169,7 @@ def _concave_edges(log_joint: Callable[[Array], Array], mode: Array) -> Array:
     return np.stack([mode - left, mode - 0.2 * left, mode, mode + 0.2 * right, mode + right])
 
 
-def _edges_on_every_scale(modes: list[Array], widths: list[Array]) -> Array:
+def _edges_on_every_scale(modes: Array, widths: Array) -> Array:
     """Edges of the first panels, (k, m): growing from the width of each mode, beyond the farthest one."""
     reach = np.max(np.abs(modes), axis=0) + _FARTHEST
 
@@ -188,9 +202,10 @@ def _mode(likelihood: Likelihood, obs: Observations, mean: Array, sd: Array, sta
 
     def slope_and_steepness(x: Array) -> tuple[Array, Array]:
         f = mean + sd * x
-        d = likelihood.derivatives(obs, f)
-        bend = d.curvature if likelihood.log_concave else likelihood.expected_curvature(obs, f)
-        return sd * obs.weight * d.gradient - x, 1.0 + sd**2 * obs.weight * np.maximum(bend, 0.0)
+        slope, bend = likelihood.slope_and_curvature(obs, f)
+        if not likelihood.log_concave:
+            bend = likelihood.expected_curvature(obs, f)
+        return sd * obs.weight * slope - x, 1.0 + sd**2 * obs.weight * np.maximum(bend, 0.0)
 
     slope, steepness = slope_and_steepness(start)
     side = np.sign(slope)
@@ -203,23 +218,24 @@ def _mode(likelihood: Likelihood, obs: Observations, mean: Array, sd: Array, sta
         step = np.where(uphill, 4.0 * step, step)
         near, far = np.where(uphill, far, near), np.where(uphill, far + side * step, far)
 
-    x, width = near, np.abs(far - near)
+    x, moved = near, np.abs(far - near)
     slope, steepness = slope_and_steepness(x)
-    slow, found = np.zeros(x.shape, dtype=bool), np.zeros(x.shape, dtype=bool)
+    found = np.zeros(x.shape, dtype=bool)
     for _ in range(_MODE_STEPS):
-        newton = x + slope / steepness
+        step = slope / steepness
         # A row that is there stays there while others go on.
-        found |= np.minimum(np.abs(newton - x), width) * np.sqrt(steepness) < 0.01
+        left = np.minimum(np.abs(step), np.abs(far - near))
+        found |= left * np.sqrt(steepness) < _MODE_TOLERANCE
         if found.all():
             break
-        inside = (newton - near) * (far - newton) > 0
-        moved = np.where(inside & ~slow, newton, near + 0.5 * (far - near))
-        x = np.where(found, x, moved)
+        inside = (x + step - near) * (far - x - step) > 0
+        # Steps that do not become shorter lead nowhere: half of the bracket instead.
+        newton = inside & (np.abs(step) < 0.5 * moved)
+        new = np.where(newton, x + step, near + 0.5 * (far - near))
+        x, moved = np.where(found, x, new), np.abs(new - x)
         slope, steepness = slope_and_steepness(x)
         ahead = side * slope > 0
         near, far = np.where(ahead, x, near), np.where(ahead, far, x)
-        shrunk = np.abs(far - near)
-        slow, width = shrunk > 0.5 * width, shrunk
     return x
 
 

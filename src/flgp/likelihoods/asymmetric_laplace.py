@@ -52,6 +52,7 @@ class AsymmetricLaplace(Additive):
 
     name: ClassVar[str] = "asymmetric_laplace"
     parameter_names: ClassVar[tuple[str, ...]] = ("scale",)
+    location: ClassVar[bool] = True
     smooth: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

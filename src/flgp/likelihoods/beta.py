@@ -12,6 +12,7 @@ from .._stored import stored
 from .._typing import Array, BoolArray
 from ._base import Derivatives, Likelihood, Observations, ParameterDerivatives, refuse
 from ._moments import weighted_mean
+from ._tilted import tilted_expectations
 from .logistic import logistic_gaussian_integral, logistic_tilted
 
 # Labels this close to 0 or 1 are known to be at most (at least) that: nearer ones cannot be told from 1.
@@ -45,6 +46,7 @@ class Beta(Likelihood):
     name: ClassVar[str] = "beta"
     parameter_names: ClassVar[tuple[str, ...]] = ("precision",)
     log_concave: ClassVar[bool] = False
+    largest: ClassVar[float] = 1.0
 
     def log_density(self, obs: Observations, f: Array) -> Array:
         """Log Γ(φ) - log Γ(a) - log Γ(b) + (a - 1) log y + (b - 1) log(1 - y), a = μφ, b = (1 - μ)φ.
@@ -71,17 +73,16 @@ class Beta(Likelihood):
 
     def derivatives(self, obs: Observations, f: Array) -> Derivatives:
         """In closed form, without the poles of ψ at 0."""
-        p = self._pieces(obs, f)
-        gradient = p.scaled * p.gap - p.tilt
-        bent = p.scaled * p.slope_sum
-        curvature = p.scaled * (p.tilt * p.gap + bent) + 2.0 * p.spread
-        third = p.scaled * ((1.0 - 6.0 * p.spread) * p.gap + 3.0 * p.tilt * bent)
-        third = third - p.scaled**3 * p.bend_difference + 2.0 * p.spread * p.tilt
-        # What 1/a or 1/b adds at the ends: -log μ or -log(1 - μ).
-        low, high = _ends(obs)
-        at_end = np.where(low | high, p.spread, 0.0)
-        push = np.where(low, -expit(-np.asarray(f)), np.where(high, expit(f), 0.0))
-        return Derivatives(gradient + push, curvature - at_end, third - at_end * p.tilt)
+        (a, b), p = self._shapes(f), self._pieces(obs, f)
+        bend_difference = -2.0 * (zeta(3.0, 1.0 + a) - zeta(3.0, 1.0 + b))
+        third = p.scaled * ((1.0 - 6.0 * p.spread) * p.gap + 3.0 * p.tilt * p.scaled * p.slope_sum)
+        third = third - p.scaled**3 * bend_difference + 2.0 * p.spread * p.tilt
+        at_end = np.where(np.logical_or(*_ends(obs)), p.spread, 0.0)
+        return Derivatives(*_slope_and_curvature(p, obs, f), third - at_end * p.tilt)
+
+    def slope_and_curvature(self, obs: Observations, f: Array) -> tuple[Array, Array]:
+        """Without ψ'', which costs as much as the rest."""
+        return _slope_and_curvature(self._pieces(obs, f), obs, f)
 
     def likeliest(self, obs: Observations) -> Array:
         """The logit of the label, nearly."""
@@ -89,16 +90,26 @@ class Beta(Likelihood):
 
     def parameter_derivatives(self, obs: Observations, f: Array) -> list[ParameterDerivatives]:
         """In log φ."""
-        phi, (a, b), p = self._parameter("precision"), self._shapes(f), self._pieces(obs, f)
-        low, high = _ends(obs)
-        log_y, log_rest = _logs(obs)
-        log_density = phi * digamma(1.0 + phi) + np.where(low | high, 0.0, 1.0)
-        log_density = log_density + a * (log_y - digamma(1.0 + a))
-        log_density = log_density + b * (log_rest - digamma(1.0 + b))
+        (a, b), p = self._shapes(f), self._pieces(obs, f)
         moved = p.gap - a * zeta(2.0, 1.0 + a) + b * zeta(2.0, 1.0 + b)
         bent = 2.0 * p.slope_sum - 2.0 * (a * zeta(3.0, 1.0 + a) + b * zeta(3.0, 1.0 + b))
         curvature = p.scaled * (p.tilt * moved + p.scaled * bent)
-        return [ParameterDerivatives(log_density, p.scaled * moved, curvature)]
+        return [ParameterDerivatives(self._precision_slope(obs, f), p.scaled * moved, curvature)]
+
+    def tilted_parameter_gradient(self, obs: Observations, mean: Array, variance: Array) -> list[Array]:
+        """In log φ, without the zeta functions that only the derivatives in f have."""
+        return tilted_expectations(
+            self, obs, mean, variance, lambda rows, f: [self._precision_slope(rows, f)]
+        )
+
+    def _precision_slope(self, obs: Observations, f: Array) -> Array:
+        """∂ log p / ∂ log φ."""
+        phi, (a, b) = self._parameter("precision"), self._shapes(f)
+        low, high = _ends(obs)
+        log_y, log_rest = _logs(obs)
+        slope = phi * digamma(1.0 + phi) + np.where(low | high, 0.0, 1.0)
+        slope = slope + a * (log_y - digamma(1.0 + a))
+        return slope + b * (log_rest - digamma(1.0 + b))
 
     def predictive_mean(self, mean: Array, variance: Array) -> Array:
         """E[σ(f)] in closed form."""
@@ -167,7 +178,6 @@ class Beta(Likelihood):
             up - down,
             log_y - log_rest - digamma(1.0 + a) + digamma(1.0 + b),
             zeta(2.0, 1.0 + a) + zeta(2.0, 1.0 + b),
-            -2.0 * (zeta(3.0, 1.0 + a) - zeta(3.0, 1.0 + b)),
         )
 
 
@@ -184,11 +194,18 @@ def _logs(obs: Observations) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class _Pieces:
-    """What the derivatives in f are made of; ψ' and ψ'' are ζ(2, ·) and -2 ζ(3, ·)."""
+    """What the derivatives in f are made of; ψ' is ζ(2, ·), and ψ'' is -2 ζ(3, ·)."""
 
     spread: Array  # μ' = μ(1 - μ)
     scaled: Array  # φμ'
     tilt: Array  # 2μ - 1
     gap: Array  # logit y - ψ(1 + a) + ψ(1 + b)
     slope_sum: Array  # ψ'(1 + a) + ψ'(1 + b)
-    bend_difference: Array  # ψ''(1 + a) - ψ''(1 + b)
+
+
+def _slope_and_curvature(p: _Pieces, obs: Observations, f: Array) -> tuple[Array, Array]:
+    """The first two derivatives in f; at the ends 1/a or 1/b adds -log μ or -log(1 - μ)."""
+    low, high = _ends(obs)
+    push = np.where(low, -expit(-np.asarray(f)), np.where(high, expit(f), 0.0))
+    curvature = p.scaled * (p.tilt * p.gap + p.scaled * p.slope_sum) + 2.0 * p.spread
+    return p.scaled * p.gap - p.tilt + push, curvature - np.where(low | high, p.spread, 0.0)

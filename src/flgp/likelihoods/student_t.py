@@ -56,6 +56,7 @@ class StudentT(Additive):
 
     name: ClassVar[str] = "student_t"
     parameter_names: ClassVar[tuple[str, ...]] = ("scale",)
+    location: ClassVar[bool] = True
     uses: ClassVar[tuple[str, ...]] = ("noise_scale",)
     log_concave: ClassVar[bool] = False
 

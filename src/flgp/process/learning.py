@@ -226,8 +226,9 @@ def make_inference(name: str, own: Array, target: Target, terms: Terms) -> Infer
     if name == "auto":
         few = isinstance(likelihood, Bernoulli | Ordinal)  # labels of few values, which say little about f
         name = "ep" if few or not likelihood.smooth else "laplace"
-    kind = ExpectationPropagation if name == "ep" else LaplaceInference
-    return kind(features, target.obs, offset)
+    if name == "ep":
+        return ExpectationPropagation(features, target.obs, offset)
+    return LaplaceInference(features, *likelihood.about(target.obs, offset))
 
 
 def _noise_basis(features: Array, terms: Terms) -> NoiseBasis:

@@ -234,7 +234,10 @@ class LatentFunction:
             return np.stack([mixture_quantile(nodes, level) for level in levels], axis=1)
         latent = [part.latent_nodes(views) for part in self.components]
         parts = [(part.weight, part.at_rows(views, size)) for part in self.components]
-        return np.stack([predictive_quantile(parts, latent, level) for level in levels], axis=1)
+        ends = np.stack([predictive_quantile(parts, latent, level) for level in levels], axis=1)
+        # Where y hardly varies, rounding must not swap them.
+        in_order = np.maximum.accumulate(ends[:, np.argsort(levels)], axis=1)
+        return in_order[:, np.argsort(np.argsort(levels))]
 
     def noise_variance(self, views: Sequence[View]) -> Array:
         """The variance (b,) of y given f, averaged over what is not known about it."""

@@ -57,6 +57,7 @@ def predictive_quantile(
             )
         )
     low, high = _bracket(probability, np.asarray(center, float), np.asarray(spread), level, discrete)
+    high = np.minimum(high, parts[0][1].largest)
     around_zero = (low < 0) & (high > 0)
     if not discrete and around_zero.any():
         # Amounts are not negative, and may be exactly 0 with a probability of their own.
