@@ -189,7 +189,8 @@ def test_a_small_file_is_as_good_as_memory(rings, tmp_path):
     np.testing.assert_array_equal(model.transduction_, expected.transduction_)
 
 
-@pytest.mark.parametrize(("base_kernel", "passes"), [("lae", 2), ("se", 4)])
+# One of them for the scale of the covariates.
+@pytest.mark.parametrize(("base_kernel", "passes"), [("lae", 3), ("se", 5)])
 def test_rows_are_read_in_few_passes(base_kernel, passes, rings, monkeypatch):
     monkeypatch.setattr(cloud, "CACHED_PAIRS", 0)
     monkeypatch.setattr(cloud, "_SEARCH_ROWS", 1000)

@@ -12,10 +12,10 @@ from ..._typing import Array, IntArray
 from ...metrics import expected_calibration_error, negative_log_likelihood
 from ..labels import only_at
 from .experiment import Row
-from .methods import LABELS, OURS, PAPER
+from .methods import LABELS
 from .published import Published, bar
 from .runner import peak_gigabytes
-from .tables import Table, cells, number, summarize
+from .tables import OURS, PAPER, Table, cells, number, summarize
 
 METRICS = ("error", "nll", "ece", "seconds", "peak_gb")
 _COLUMNS = (

@@ -12,9 +12,8 @@ from typing import Any
 
 from ... import FLGPClassifier, FLGPRegressor
 from ...baselines import EGPClassifier, EGPRegressor, GLGPClassifier, GLGPRegressor
+from .tables import OURS, PAPER
 
-PAPER, OURS = "paper", "ours"
-MODELS = (PAPER, OURS)
 DEFAULTS = "defaults"
 
 LABELS = {

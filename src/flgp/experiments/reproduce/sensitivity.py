@@ -7,10 +7,10 @@ from typing import Any
 
 from .classification import METRICS, measure
 from .experiment import Experiment, Options, Row, seeds, threads_for
-from .methods import LABELS, MODELS, Setting, classifier, combinations
+from .methods import LABELS, Setting, classifier, combinations
 from .mnist import digits
 from .published import SENSITIVITY
-from .tables import Table, cell, number, summarize
+from .tables import MODELS, Table, cell, number, summarize
 
 LABEL_COUNTS = (100, 200)
 _COLUMNS = (

@@ -7,10 +7,10 @@ from typing import Any
 
 from ...datasets import spiral
 from .experiment import Experiment, Options, Row, seeds, threads_for
-from .methods import DEFAULTS, LABELS, MODELS, Setting, combinations, regressor
+from .methods import DEFAULTS, LABELS, Setting, combinations, regressor
 from .published import SPIRAL
 from .regression import METRICS, measure
-from .tables import Table, cells, number
+from .tables import MODELS, Table, cells, number
 
 M_LABELS = 200
 

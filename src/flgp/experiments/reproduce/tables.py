@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from .methods import MODELS
+# The models of each method, side by side in the tables; see `methods`.
+PAPER, OURS = "paper", "ours"
+MODELS = (PAPER, OURS)
 
 
 @dataclass(frozen=True)

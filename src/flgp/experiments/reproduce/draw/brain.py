@@ -8,8 +8,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from ..methods import LABELS, MODELS
-from ..tables import summarize
+from ..methods import LABELS
+from ..tables import MODELS, summarize
 from .style import GREY, PAGE, method_style, panels, plain_log
 
 _PANELS = {"trimmed_mse": "MSE", "trimmed_nll": "NLL", "coverage": "coverage of 95 % intervals, %"}

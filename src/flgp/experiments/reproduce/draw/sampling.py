@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from ....datasets import spiral
 from ....datasets.spiral import SPIRAL_END, spiral_density
 from ..experiment import Row
-from ..methods import LABELS, MODELS
+from ..methods import LABELS
 from ..sampling import LAWS
-from ..tables import summarize
+from ..tables import MODELS, summarize
 from .style import BLUE, PAGE, bare_map, method_style, panels, plain_log
 
 _TITLES = {

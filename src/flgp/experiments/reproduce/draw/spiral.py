@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 from .... import HeatKernelFeatures
 from ....datasets import SpiralData
 from ...labels import only_at
-from ..methods import OURS, PAPER, Setting, regressor
+from ..methods import Setting, regressor
+from ..tables import OURS, PAPER
 from .style import BLACK, BLUE, GREY, PAGE, RED, SEQUENTIAL, bare_map, panels, scatter
 
 # The reference point of the panels, on the third turn; the paper's t = 5000 graph steps.
