@@ -15,7 +15,7 @@ import numpy as np
 from flgp import FLGPClassifier
 from flgp.datasets import mnist_pca
 
-POINTS, FIRST_SEED, RULES = 7000, 200, ("random", "coverage")
+POINTS, FIRST_SEED, RULES = 7000, 200, ("random", "auto")
 
 
 def errors(X, y, rule, seed, most=100, step=10):
@@ -53,7 +53,7 @@ def main(folders, draws, out):
                 " ".join(f"{n}: {error:.1f}" for n, error in zip(labels, mean, strict=True)),
                 flush=True,
             )
-            style = {"color": "tab:red"} if rule == "coverage" else {"color": "0.5", "linestyle": "--"}
+            style = {"color": "tab:red"} if rule == "auto" else {"color": "0.5", "linestyle": "--"}
             panel.plot(labels, mean, marker="o", markersize=3, label=f'"{rule}"', **style)
         panel.set(title=name, xlabel="labels", ylabel="error, %", ylim=(0, None))
         panel.spines[["top", "right"]].set_visible(False)

@@ -8,7 +8,7 @@ import pytest
 import flgp
 from conftest import ring
 from flgp import FLGPClassifier, FLGPRegressor
-from flgp.estimators.coverage import correlated, cover, diffusion_time
+from flgp.estimators.coverage import correlated, cover, diffusion_time, typical
 from flgp.estimators.suggestion import STRATEGIES, _condition
 
 SMALL = {"n_anchors": 60, "n_eigenpairs": 20, "random_state": 0, "n_jobs": 1}
@@ -92,7 +92,37 @@ def test_coverage_visits_every_clump_before_it_visits_one_twice():
     y[[0, 60]] = [0, 1]
     with pytest.warns(UserWarning, match="hold no label"):
         model = FLGPClassifier(**SMALL).fit(X, y)
-    assert sorted(clump[model.suggest(X, 3)]) == [2, 3, 4]
+    assert sorted(clump[model.suggest(X, 3, strategy="coverage")]) == [2, 3, 4]
+
+
+def test_typical_rows_are_the_middles_of_the_largest_clumps_without_a_label():
+    rng = np.random.default_rng(0)
+    middles, sizes = 10.0 * np.eye(5), [50, 40, 30, 20, 10]
+    clump = np.repeat(np.arange(5), sizes)
+    rows = middles[clump] + 0.1 * rng.standard_normal((150, 5))
+    found = typical(rows, middles[[1]], 4, seed=0)
+    assert clump[found].tolist() == [0, 2, 3, 4]
+    for row in found:
+        own = rows[clump == clump[row]]
+        nearest = np.linalg.norm(own - own.mean(axis=0), axis=1).min()
+        np.testing.assert_allclose(np.linalg.norm(rows[row] - own.mean(axis=0)), nearest)
+
+
+@pytest.mark.parametrize("n", [1, 4, 7])
+def test_typical_rows_are_distinct_also_where_points_are_few(n):
+    rows = np.repeat(np.eye(3), 3, axis=0)
+    assert len(set(typical(rows, np.eye(3)[:1], n, seed=0).tolist())) == n
+
+
+def test_classes_are_asked_for_typical_rows_first():
+    rng = np.random.default_rng(0)
+    clump = np.repeat(np.arange(6), 60)
+    X = 6.0 * np.eye(6)[clump] + 0.3 * rng.standard_normal((360, 6))
+    y = np.full(360, -1)
+    y[[0, 60]] = 0, 1
+    with pytest.warns(UserWarning, match="hold no label"):
+        model = FLGPClassifier(random_state=0).fit(X, y)
+    assert sorted(clump[model.suggest(X, 4)]) == [2, 3, 4, 5]
 
 
 def test_a_batch_is_spread_out_and_has_no_labelled_row(heights):

@@ -23,7 +23,7 @@ from ._options import (
 from ._work import Work
 from .predict import rounded
 
-STRATEGIES = ("auto", "coverage", "uncertainty", "diverse", "variance", "random")
+STRATEGIES = ("auto", "typical", "coverage", "uncertainty", "diverse", "variance", "random")
 _SHARES = {"loading": 20.0, "reading": 20.0, "choosing": 55.0, "writing": 5.0}
 
 
@@ -44,9 +44,9 @@ def label(
     """Choose the rows of a table whose labels would help the model most, and write them to a file.
 
     Rows that have a label are left out. Fill in the target in the file, put those labels into the table, and
-    fit again. coverage: rows that stand for many in doubt; uncertainty: where the model is least sure;
-    diverse: the same, but rows that differ; variance: where a label tells most about all others;
-    auto: coverage for classes, variance for numbers.
+    fit again. typical: the middle of clusters without a label; coverage: rows that stand for many in doubt;
+    uncertainty: where the model is least sure; diverse: the same, but rows that differ; variance: where a
+    label tells most about all others; auto: for classes typical, then coverage; for numbers variance.
     """
     import pandas
 

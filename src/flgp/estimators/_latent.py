@@ -252,15 +252,16 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
         Parameters
         ----------
         X : array-like of shape (m, p)
-            In memory. Of more than 10,000 rows "coverage" and "variance" consider a random sample.
+            In memory. Of more than 10,000 rows "typical", "coverage" and "variance" consider a random sample.
         n : int
             How many.
-        strategy : {"auto", "coverage", "uncertainty", "diverse", "variance", "random"}
-            "coverage": rows that stand for many points in doubt, on the graph alone: the best with few
-            labels. "uncertainty": rows with the smallest margin between two classes, or the largest variance
-            of f. "diverse": one from each of n clusters of the most uncertain rows. "variance": rows whose
-            labels lower the variance of f, or of the probabilities, at all points most (V-optimality), each
-            given those before it. "auto": "coverage" for classes, "variance" for numbers.
+        strategy : {"auto", "typical", "coverage", "uncertainty", "diverse", "variance", "random"}
+            "typical": the middle of each of the largest clusters on the graph that have no label yet.
+            "coverage": rows that stand for many points in doubt, on the graph alone. "uncertainty": rows with
+            the smallest margin between two classes, or the largest variance of f. "diverse": one from each of
+            n clusters of the most uncertain rows. "variance": rows whose labels lower the variance of f, or
+            of the probabilities, at all points most (V-optimality), each given those before it. "auto": for
+            classes "typical" below four labels per class, then "coverage"; for numbers "variance".
         random_state : int, RandomState or None
         offset : array-like, optional
             As in `fit`, for the rows of X.

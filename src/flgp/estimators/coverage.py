@@ -11,10 +11,14 @@ otherwise a few points at the rim of the cloud, where eigenfunctions are large, 
 from __future__ import annotations
 
 import numpy as np
+from sklearn.cluster import KMeans
 
+from .._linalg import distinct_rows
 from .._typing import Array, IntArray
 
 MODES_PER_LABEL = 0.25
+# Clusters are compared in more directions: they are to be told apart, not to be estimated.
+MODES_PER_CLUSTER = 2.0
 # Variance of a label about f, as a share of f's.
 _NOISE = 0.1
 # Modes with less than this share of the largest variance change nothing.
@@ -66,6 +70,34 @@ def cover(own: Array, others: Array, known: Array, own_doubt: Array, doubt: Arra
         chosen.append(int(np.argmax(fall)))
         _condition(own[chosen[-1]].copy(), (own, others))
     return np.array(chosen)
+
+
+def typical(own: Array, known: Array, n: int, seed: int) -> IntArray:
+    """Positions of n rows in the middle of clusters that have no label yet, the largest cluster first.
+
+    There are as many clusters as there will be labels. With very few labels the model is sure of the wrong
+    things, so that what it doubts is a poor guide (Hacohen, Dekel & Weinshall 2022 observe it for networks).
+
+    Parameters
+    ----------
+    own : array of shape (m, k), from `correlated`: the rows to choose from
+    known : array of shape (l, k): those with a label
+    n : how many
+    seed : of the clustering
+    """
+    n_clusters = min(len(known) + n, len(distinct_rows(own)))
+    clusters = KMeans(n_clusters, n_init=2, random_state=seed).fit(own)
+    sizes = np.bincount(clusters.labels_, minlength=n_clusters).astype(float)
+    if len(known):
+        sizes[np.unique(clusters.predict(known))] = 0.0
+    middle = np.linalg.norm(own - clusters.cluster_centers_[clusters.labels_], axis=1)
+    # The clusters take turns, so that a batch that is larger than their number goes on with second rows.
+    order = np.lexsort([middle, clusters.labels_])
+    turn = np.empty(len(own), dtype=np.intp)
+    starts = np.searchsorted(clusters.labels_[order], clusters.labels_[order])
+    turn[order] = np.arange(len(own)) - starts
+    empty = sizes[clusters.labels_] == 0.0
+    return np.lexsort([-sizes[clusters.labels_], turn, empty])[:n]
 
 
 def _condition(row: Array, factors: tuple[Array, ...]) -> None:

@@ -1,14 +1,16 @@
 """Which rows to label next: uncertain ones, or those whose labels tell most about all others.
 
-The latter on the graph alone (`coverage`), or by the model's own posterior. That is closed-form in weight
-space: the posterior covariance of f between two points is the inner product of two rows of a matrix S (n, K).
-A label at x changes it by a rank-one term that does not depend on the label's value. So a batch is chosen one
-row at a time, each given the labels that those before it will have: copies of a chosen row gain nothing.
+The latter on the graph alone (`typical`, `coverage`), or by the model's own posterior. That is closed-form in
+weight space: the posterior covariance of f between two points is the inner product of two rows of a matrix
+S (n, K). A label at x changes it by a rank-one term that does not depend on the label's value. So a batch is
+chosen one row at a time, each given the labels that those before it will have: copies of a chosen row gain
+nothing.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,15 +21,17 @@ from .._typing import Array, BoolArray, IntArray
 from ..process.field import WeightField
 from ..process.mixture import LatentFunction
 from ..rows.blocks import take_rows
-from .coverage import MODES_PER_LABEL, correlated, cover, diffusion_time
+from .coverage import MODES_PER_CLUSTER, MODES_PER_LABEL, correlated, cover, diffusion_time, typical
 from .validation import check_choice, check_count
 
 if TYPE_CHECKING:
     from ._latent import LatentModel
 
-STRATEGIES = ("auto", "coverage", "uncertainty", "diverse", "variance", "random")
+STRATEGIES = ("auto", "typical", "coverage", "uncertainty", "diverse", "variance", "random")
 # Rows that are considered, and rows whose variance is to fall: random samples of X.
 _MOST_CANDIDATES, _MOST_REFERENCES = 10_000, 5_000
+# Labels for each class from which on the doubt of the model is worth asking for; before, typical rows are.
+_FEW_LABELS = 4
 # A batch of uncertain rows is chosen among this many times as many, so that they differ.
 _SHORTLIST = 10
 # Posterior draws that stand for the covariance where it is not that of weights.
@@ -67,7 +71,7 @@ def suggest(
     if strategy == "random":
         return rng.permutation(free)[:n]
     if strategy == "auto":
-        strategy = "variance" if probability is None else "coverage"
+        strategy = "variance" if probability is None else _for_classes(model, probability.shape[1])
     if strategy in ("uncertainty", "diverse"):
         doubt = _doubt(model, take_rows(X, free), None if probability is None else probability[free])
         if strategy == "uncertainty":
@@ -75,6 +79,10 @@ def suggest(
         return free[_uncertain_and_different(model, take_rows(X, free), doubt, n, seed)]
     pool = _sample(free, max(_MOST_CANDIDATES, n), rng)
     others = _sample(np.arange(len(X)), _MOST_REFERENCES, rng)
+    if strategy == "typical":
+        at, known = _on_graph(model, MODES_PER_CLUSTER, n)
+        with model._working():
+            return pool[typical(at(take_rows(X, pool)), at(known), n, seed)]
     if strategy == "coverage":
         return pool[_covering(model, X, pool, others, probability, n)]
     p = None if probability is None else (probability[pool], probability[others])
@@ -82,18 +90,29 @@ def suggest(
     return pool[_least_variance(model, take_rows(X, pool), take_rows(X, others), p, n, own)]
 
 
-def _covering(
-    model: LatentModel, X: Array, pool: IntArray, others: IntArray, probability: Array | None, n: int
-) -> IntArray:
-    """Positions in the pool of n rows that stand for the most doubt at other points, on the graph alone."""
+def _for_classes(model: LatentModel, n_classes: int) -> str:
     labels = getattr(model, "_labels_", None)
-    known = X[:0] if labels is None else np.asarray(labels.points)
-    time = diffusion_time(model.eigenvalues_, MODES_PER_LABEL * (len(known) + n))
+    return "typical" if labels is not None and len(labels) < _FEW_LABELS * n_classes else "coverage"
+
+
+def _on_graph(model: LatentModel, modes: float, n: int) -> tuple[Callable[[Array], Array], Array]:
+    """Features of rows, with so many modes for each label there will be; and the labelled points."""
+    labels = getattr(model, "_labels_", None)
+    known = np.empty((0, model.n_features_in_)) if labels is None else np.asarray(labels.points)
+    time = diffusion_time(model.eigenvalues_, modes * (len(known) + n))
 
     def at(rows: Array) -> Array:
         places = model._inputs(rows).places
         return correlated(model.basis_.features(places), places.closeness, model.eigenvalues_, time)
 
+    return at, known
+
+
+def _covering(
+    model: LatentModel, X: Array, pool: IntArray, others: IntArray, probability: Array | None, n: int
+) -> IntArray:
+    """Positions in the pool of n rows that stand for the most doubt at other points, on the graph alone."""
+    at, known = _on_graph(model, MODES_PER_LABEL, n)
     own, rest = take_rows(X, pool), take_rows(X, others)
     chances = (None, None) if probability is None else (probability[pool], probability[others])
     own_doubt, doubt = _doubt(model, own, chances[0]), _doubt(model, rest, chances[1])
