@@ -12,6 +12,8 @@ _MAX_NEWTON = 200
 _TOLERANCE, _LINEAR_TOLERANCE = 1e-9, 1e-15
 # Relative rounding of the objective: what a step gains below it cannot be seen.
 _ROUNDING = 1e-13
+# Less of a step than this, without a visible gain, leads nowhere.
+_SHORT = 1e-3
 
 
 class Posterior(Protocol):
@@ -57,7 +59,7 @@ def climb(posterior: Posterior, x: Array, exact: bool, patient: bool = True) -> 
         length = 1.0
         while (new := posterior.objective(x + length * step)) < value and length > 1e-12:
             length *= 0.5
-        if not patient and length < 1.0 and new <= value:
-            break
+        if new <= value and length < (_SHORT if patient else 1.0):
+            break  # a small part of the step, and no gain to be seen: the next step would be nearly the same
         x, value = x + length * step, new
     return x
