@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -228,6 +229,20 @@ def test_the_command_line_ends_with_one_sentence_at_any_moment(tmp_path):
         if (tmp_path / "m.flgp").exists():  # the model was written, and then its quality was measured
             flgp.load(tmp_path / "m.flgp")
             (tmp_path / "m.flgp").unlink()
+
+
+def test_ctrl_c_after_the_last_word_changes_nothing():
+    pytest.importorskip("typer")
+    code = (
+        "import atexit, os, signal, sys\n"
+        "atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))\n"
+        "sys.argv[1:] = ['--version']\n"
+        "from flgp.__main__ import main\nmain()"
+    )
+    ready = partial(signal.signal, signal.SIGINT, signal.default_int_handler)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, preexec_fn=ready)
+    assert run.returncode == 0, run
+    assert "Stopped" not in run.stderr
 
 
 @pytest.mark.slow

@@ -18,7 +18,11 @@ def main() -> None:
         signal.signal(signal.SIGINT, _leave)
     from .cli import main as run
 
-    run()
+    try:
+        run()
+    finally:
+        # All is done and said. While the interpreter ends, Ctrl-C would kill it without a word.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 if __name__ == "__main__":
