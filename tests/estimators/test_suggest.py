@@ -114,6 +114,11 @@ def test_typical_rows_are_distinct_also_where_points_are_few(n):
     assert len(set(typical(rows, np.eye(3)[:1], n, seed=0).tolist())) == n
 
 
+def test_labels_away_from_all_candidates_do_not_stand_for_a_cluster():
+    rows, known = np.repeat(np.eye(5)[2:], 4, axis=0), np.eye(5)[:2]
+    assert sorted(typical(rows, known, 3, seed=0) // 4) == [0, 1, 2]
+
+
 def test_classes_are_asked_for_typical_rows_first():
     rng = np.random.default_rng(0)
     clump = np.repeat(np.arange(6), 60)

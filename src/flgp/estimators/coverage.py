@@ -85,19 +85,18 @@ def typical(own: Array, known: Array, n: int, seed: int) -> IntArray:
     n : how many
     seed : of the clustering
     """
-    n_clusters = min(len(known) + n, len(distinct_rows(own)))
-    clusters = KMeans(n_clusters, n_init=2, random_state=seed).fit(own)
-    sizes = np.bincount(clusters.labels_, minlength=n_clusters).astype(float)
-    if len(known):
-        sizes[np.unique(clusters.predict(known))] = 0.0
-    middle = np.linalg.norm(own - clusters.cluster_centers_[clusters.labels_], axis=1)
+    both = np.concatenate([own, known])
+    n_clusters = min(len(known) + n, len(distinct_rows(both)))
+    clusters = KMeans(n_clusters, n_init=2, random_state=seed).fit(both)
+    cluster, labeled = np.split(clusters.labels_, [len(own)])
+    sizes = np.bincount(cluster, minlength=n_clusters).astype(float)
+    sizes[labeled] = 0.0
+    middle = np.linalg.norm(own - clusters.cluster_centers_[cluster], axis=1)
     # The clusters take turns, so that a batch that is larger than their number goes on with second rows.
-    order = np.lexsort([middle, clusters.labels_])
+    order = np.lexsort([middle, cluster])
     turn = np.empty(len(own), dtype=np.intp)
-    starts = np.searchsorted(clusters.labels_[order], clusters.labels_[order])
-    turn[order] = np.arange(len(own)) - starts
-    empty = sizes[clusters.labels_] == 0.0
-    return np.lexsort([-sizes[clusters.labels_], turn, empty])[:n]
+    turn[order] = np.arange(len(own)) - np.searchsorted(cluster[order], cluster[order])
+    return np.lexsort([-sizes[cluster], turn, sizes[cluster] == 0.0])[:n]
 
 
 def _condition(row: Array, factors: tuple[Array, ...]) -> None:
