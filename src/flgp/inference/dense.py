@@ -13,9 +13,10 @@ from scipy import linalg
 from scipy.spatial.distance import pdist, squareform
 
 from .._linalg import safe_cholesky
-from .._typing import Array, IntArray
+from .._typing import Array
 from ..likelihoods import AnyLikelihood, Gaussian, Observations
 from ..terms.local.euclidean import LocalModel
+from ..terms.local.neighborhoods import compact_rows
 from .posterior import Evaluation, WeightPosterior
 
 
@@ -39,8 +40,9 @@ class DenseInference:
         """All other labels."""
         return max(len(self.y) - 1, 1)
 
-    def take(self, rows: IntArray) -> DenseInference:
-        """The same for some of the labels."""
+    def part(self, count: int) -> DenseInference:
+        """The same for `count` of the labels, in whole neighbourhoods."""
+        rows = compact_rows(self.points, count)
         points = self.points[rows]
         return DenseInference(
             self.features[rows], self.y[rows], self.noise_scale[rows], points, pdist(points)

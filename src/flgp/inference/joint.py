@@ -3,6 +3,9 @@
 With W = F^(-1/2)(I - B), so that Σ⁻¹ = WᵀW for the covariance Σ of u + noise, and A = WΦD^(1/2), z = Wy:
 H = I + AᵀA, w̄ = H⁻¹Aᵀz, r = z - Aw̄, and
 log p(y) = -½(|r|² + |w̄|² + log|H| + Σ log F + m log 2π).
+
+A search may look at s of the m rows of W, each for m/s of them: all sums over rows, that in AᵀA included, are
+then estimates without bias.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from ..terms.local.vecchia import VecchiaFactor, vecchia_factor
 from .posterior import Evaluation, WeightPosterior
 
 # A feature whose column of A has a smaller square norm is left at its prior: log|H| moves by less than this.
-_NEGLIGIBLE = 1e-13
+_NEGLIGIBLE = 1e-7
 # Rows whose neighbours' features are gathered at once: k·M numbers per row, to stay in cache.
 _GATHER_ENTRIES = 500_000
 
@@ -37,6 +40,11 @@ class JointData:
     noise_scale: Array  # (m,) v: the noise variance of row i is σ²·v_i
     near: Neighborhoods
 
+    @property
+    def share(self) -> float:
+        """Rows that each of the neighbourhoods stands for, m/s."""
+        return len(self.y) / max(len(self.near.rows), 1)
+
 
 @dataclass(frozen=True)
 class _WeightSpace:
@@ -45,10 +53,10 @@ class _WeightSpace:
     keep: BoolArray  # (M,)
     root: Array  # (q,) d^(1/2)
     scaled: Array  # (m, q) ΦD^(1/2)
-    design: Array  # (m, q) A
+    design: Array  # (s, q) A
     inverse: Array  # (q, q) L⁻¹ with H = L Lᵀ
     mean: Array  # (q,) w̄
-    white_residual: Array  # (m,) r
+    white_residual: Array  # (s,) r
     residual: Array  # (m,) ρ = y - Φβ̄
 
     def posterior(self, d: Array) -> WeightPosterior:
@@ -60,7 +68,7 @@ class _WeightSpace:
 
 
 def evaluate(data: JointData, d: Array, local: LocalModel) -> Evaluation:
-    """Evidence, exact gradient and posterior, O(m k³ + m k M + m M² + M³).
+    """Evidence, exact gradient and posterior, O(s k³ + s k M + s M² + M³).
 
     Parameters
     ----------
@@ -88,9 +96,9 @@ def evaluate(data: JointData, d: Array, local: LocalModel) -> Evaluation:
     by_coefficient /= root_F[:, None]
     by_d = np.zeros(len(d))
     by_d[space.keep] = 0.5 * (space.mean**2 + np.einsum("ij,ij->j", space.inverse, space.inverse) - 1.0)
-    length, variance, noise, *shape = slopes.chain(factor, by_coefficient, by_variance)
+    length, variance, noise, *shape = data.share * slopes.chain(factor, by_coefficient, by_variance)
     return Evaluation(
-        _log_evidence(space, factor),
+        _log_evidence(space, factor, data.share),
         by_d,
         np.array([noise]),
         space.posterior(d),
@@ -104,12 +112,12 @@ def _weight_space(data: JointData, d: Array, factor: VecchiaFactor) -> _WeightSp
     root = np.sqrt(d[keep])
     scaled = np.compress(keep, data.features, axis=1) * root  # row-major: rows are gathered below
     A, z = whiten @ scaled, whiten @ data.y
-    H = A.T @ A
+    H = data.share * (A.T @ A)
     H[np.diag_indices_from(H)] += 1.0
     L = linalg.cholesky(H, lower=True, overwrite_a=True, check_finite=False)
     inverse, info = linalg.lapack.dtrtri(L, lower=1)
     assert info == 0
-    mean = inverse.T @ (inverse @ (A.T @ z))
+    mean = inverse.T @ (inverse @ (data.share * (A.T @ z)))
     return _WeightSpace(keep, root, scaled, A, inverse, mean, z - A @ mean, data.y - scaled @ mean)
 
 
@@ -125,22 +133,23 @@ def _matters(features: Array, d: Array, whiten: sparse.csr_array) -> BoolArray:
     return keep
 
 
-def _log_evidence(space: _WeightSpace, factor: VecchiaFactor) -> float:
+def _log_evidence(space: _WeightSpace, factor: VecchiaFactor, share: float) -> float:
     r, w = space.white_residual, space.mean
     log_det_H = -2.0 * np.log(np.diag(space.inverse)).sum()
-    return float(-0.5 * (r @ r + w @ w + log_det_H + factor.log_determinant + len(r) * np.log(2 * np.pi)))
+    rows = r @ r + factor.log_determinant + len(r) * np.log(2 * np.pi)
+    return float(-0.5 * (share * rows + w @ w + log_det_H))
 
 
 def pair_products(left: Array, right: Array, near: Neighborhoods) -> Array:
-    """left_i · right_j for every row i and its neighbours j, shape (m, k)."""
-    m, k = near.neighbors.shape
-    products = np.empty((m, k))
+    """left_i · right_j for every row i and its neighbours j, shape (s, k)."""
+    s, k = near.neighbors.shape
+    products = np.empty((s, k))
     size = max(1, _GATHER_ENTRIES // max(1, k * right.shape[1]))
 
     def fill(start: int) -> None:
         rows = slice(start, start + size)
         products[rows] = np.matmul(right[near.neighbors[rows]], left[rows, :, None])[..., 0]
 
-    for _ in thread_map(fill, range(0, m, size)):
+    for _ in thread_map(fill, range(0, s, size)):
         pass
     return products
