@@ -16,7 +16,7 @@ from scipy import linalg
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 
-from .._linalg import safe_cholesky
+from .._linalg import log_determinant, safe_cholesky
 from .._typing import Array, IntArray
 from ..likelihoods import Bernoulli, Categorical, Gaussian, Heteroscedastic
 from .class_models import class_columns
@@ -190,7 +190,7 @@ class _DenseModel:
         L = safe_cholesky(K * self.scale)
         white = linalg.solve_triangular(L, self.Y, lower=True, check_finite=False)
         alpha = linalg.solve_triangular(L, white, lower=True, trans="T", check_finite=False)
-        value = -k * float(np.log(np.diag(L)).sum()) - 0.5 * float((white**2).sum())
+        value = -0.5 * k * log_determinant(L) - 0.5 * float((white**2).sum())
         precision = _inverse_from(L)
         W = 0.5 * self.scale * (alpha @ alpha.T - k * precision)
         by_slope = a_l * np.einsum("ij,ij->j", x_l, W @ x_l)
