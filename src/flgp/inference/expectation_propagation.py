@@ -8,10 +8,9 @@ from functools import partial
 import numpy as np
 
 from .._typing import Array
-from ..likelihoods import AnyLikelihood, Categorical, Likelihood, Observations
-from ..terms.local.euclidean import LocalModel
+from ..likelihoods import Likelihood, Observations
 from .laplace import LaplaceInference
-from .posterior import Evaluation, LeftOut
+from .posterior import Evaluation, LeftOut, Point
 from .sites import Marginals, SiteSolver, make_solver
 
 _PARALLEL_SWEEPS, _SEQUENTIAL_SWEEPS = 100, 60
@@ -88,31 +87,21 @@ class ExpectationPropagation:
     def __init__(self, features: Array, obs: Observations, offset: float | Array = 0.0) -> None:
         self.features, self.obs, self.offset = features, obs, offset
 
-    def evaluate(
-        self,
-        d: Array,
-        likelihood: AnyLikelihood,
-        state: Array | None = None,
-        rough: bool = False,
-        local: LocalModel | None = None,
-    ) -> Evaluation:
-        """Evidence, derivatives and posterior for prior variances d (M,).
+    def evaluate(self, at: Point) -> Evaluation:
+        """`at.state` holds the site precisions and shifts (2, m) of an evaluation nearby.
 
-        `state` holds the site precisions and shifts (2, m) of an evaluation nearby. A `rough` evaluation
-        stops earlier: its evidence, stationary in the sites, is still good to about 1e-5. The evidence is
-        -inf where the sites do not settle: what they then say is not near any posterior.
+        A rough evaluation stops earlier: its evidence, stationary in the sites, is still good to about 1e-5.
+        The evidence is -inf where the sites do not settle: what they then say is not near any posterior.
         """
         # Numbers that overflow on the way are told by an evidence that is none.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return self._evaluate(d, likelihood, state, _ROUGH_TOLERANCE if rough else _TOLERANCE)
+            return self._evaluate(at)
 
-    def _evaluate(
-        self, d: Array, likelihood: AnyLikelihood, state: Array | None, tolerance: float
-    ) -> Evaluation:
-        assert not isinstance(likelihood, Categorical)
-        solver = make_solver(self.features, d)
-        sites = np.zeros((2, len(self.features))) if state is None else state
-        sites, settled = self._settled(solver, d, likelihood, sites, tolerance)
+    def _evaluate(self, at: Point) -> Evaluation:
+        likelihood, solver = at.one_function, make_solver(self.features, at.d)
+        sites = np.zeros((2, len(self.features))) if at.state is None else at.state
+        tolerance = _ROUGH_TOLERANCE if at.rough else _TOLERANCE
+        sites, settled = self._settled(solver, at.d, likelihood, sites, tolerance)
         tau, nu = sites
         marginals = solver.marginals(tau, nu)
         mean, variance = cavities(marginals, tau, nu)

@@ -7,9 +7,8 @@ from scipy import linalg
 
 from .._linalg import safe_cholesky
 from .._typing import Array
-from ..likelihoods import AnyLikelihood, Gaussian, Observations
-from ..terms.local.euclidean import LocalModel
-from .posterior import DualPosterior, Evaluation, WeightPosterior
+from ..likelihoods import Observations
+from .posterior import DualPosterior, Evaluation, Point, WeightPosterior
 
 
 class GaussianInference:
@@ -37,19 +36,9 @@ class GaussianInference:
         self._rows, self._y = rows[: self._m * self._wide], y[: self._m * self._wide]
         self._gram = np.empty((0, 0)) if self._wide else rows.T @ rows
 
-    def evaluate(
-        self,
-        d: Array,
-        likelihood: AnyLikelihood,
-        state: Array | None = None,
-        rough: bool = False,
-        local: LocalModel | None = None,
-    ) -> Evaluation:
-        """Evidence, derivatives and posterior for prior variances d (M,)."""
-        assert isinstance(likelihood, Gaussian)
-        noise = likelihood.noise_variance
-        assert noise is not None
-        return self._dual(d, noise) if self._wide else self._primal(d, noise)
+    def evaluate(self, at: Point) -> Evaluation:
+        """In closed form."""
+        return self._dual(at.d, at.noise) if self._wide else self._primal(at.d, at.noise)
 
     def _primal(self, d: Array, noise: float) -> Evaluation:
         """H = I + D^½ ΦᵀΦ D^½ / σ², M×M."""

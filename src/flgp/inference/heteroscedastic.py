@@ -25,9 +25,8 @@ from .._linalg import safe_cholesky
 from .._typing import Array
 from ..kernels import SpectralKernel
 from ..likelihoods import AnyLikelihood, Heteroscedastic, Observations
-from ..terms.local.euclidean import LocalModel
 from .expectation_propagation import AndersonMixer, in_standard_deviations
-from .posterior import DualPosterior, Evaluation, WeightPosterior
+from .posterior import DualPosterior, Evaluation, Point, WeightPosterior
 from .sites import Marginals, SiteSolver, make_solver
 
 _SWEEPS = 300
@@ -103,18 +102,12 @@ class HeteroscedasticInference:
         self.features, self.obs, self.basis = features, obs, basis
         self._residual = obs.y - offset
 
-    def evaluate(
-        self,
-        d: Array,
-        likelihood: AnyLikelihood,
-        state: Array | None = None,
-        rough: bool = False,
-        local: LocalModel | None = None,
-    ) -> Evaluation:
-        """Bound, derivatives and posterior for prior variances d (M,); `state`: sites (2, m) of g nearby."""
+    def evaluate(self, at: Point) -> Evaluation:
+        """A bound on the evidence; `at.state` holds the sites (2, m) of g of an evaluation nearby."""
+        likelihood = at.likelihood
         assert isinstance(likelihood, Heteroscedastic)
-        own, problem = self.basis.variances(likelihood), self._problem(d, likelihood)
-        found = problem.solve(state, _ROUGH_TOLERANCE if rough else _TOLERANCE)
+        own, problem = self.basis.variances(likelihood), self._problem(at.d, likelihood)
+        found = problem.solve(at.state, _ROUGH_TOLERANCE if at.rough else _TOLERANCE)
         shift = found.precision * self._residual
         gradient, function = problem.function.finish(found.function, found.precision, shift)
         by_noise, log_noise = problem.noise.finish(found.noise, *found.sites)

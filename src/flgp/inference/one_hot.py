@@ -11,9 +11,7 @@ from scipy import linalg
 
 from .._linalg import safe_cholesky
 from .._typing import Array
-from ..likelihoods import AnyLikelihood, Gaussian
-from ..terms.local.euclidean import LocalModel
-from .posterior import Evaluation
+from .posterior import Evaluation, Point
 
 
 class OneHotInference:
@@ -37,18 +35,9 @@ class OneHotInference:
         self._projection = self._rows.T @ self._y
         self._squares = float((self._y**2).sum())
 
-    def evaluate(
-        self,
-        d: Array,
-        likelihood: AnyLikelihood,
-        state: Array | None = None,
-        rough: bool = False,
-        local: LocalModel | None = None,
-    ) -> Evaluation:
-        """Evidence and its derivatives for prior variances d (M,); there is no use for a posterior."""
-        assert isinstance(likelihood, Gaussian)
-        noise = likelihood.noise_variance
-        assert noise is not None
+    def evaluate(self, at: Point) -> Evaluation:
+        """Evidence and its derivatives at a point; there is no use for a posterior."""
+        d, noise = at.d, at.noise
         value, gradient, by_noise = self._dual(d, noise) if self._wide else self._primal(d, noise)
         return Evaluation(value, gradient, np.array([by_noise]), None)
 

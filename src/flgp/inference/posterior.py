@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import linalg
@@ -12,6 +12,8 @@ from scipy.linalg.blas import dtrsm
 
 from .._linalg import safe_cholesky
 from .._typing import Array
+from ..likelihoods import AnyLikelihood, Categorical, Gaussian, Likelihood
+from ..terms.local.euclidean import LocalModel
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,36 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
+class Point:
+    """Hyperparameters at which the evidence is asked for."""
+
+    d: Array  # (M,) prior variances of the features' weights
+    likelihood: AnyLikelihood  # with its parameters
+    local: LocalModel | None = None  # without noise
+    state: Array | None = None  # of an evaluation nearby, to start from
+    rough: bool = False  # an inner iteration may stop earlier
+
+    @property
+    def noise(self) -> float:
+        """σ² of Gaussian labels."""
+        assert isinstance(self.likelihood, Gaussian)
+        assert self.likelihood.noise_variance is not None
+        return self.likelihood.noise_variance
+
+    @property
+    def noisy_local(self) -> LocalModel:
+        """The local term with the noise of Gaussian labels."""
+        assert self.local is not None
+        return replace(self.local, noise_variance=self.noise)
+
+    @property
+    def one_function(self) -> Likelihood:
+        """A likelihood that depends on one latent function."""
+        assert not isinstance(self.likelihood, Categorical)
+        return self.likelihood
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """One evidence evaluation: its value, its derivatives, and the posterior behind it.
 
@@ -84,6 +116,14 @@ class Evaluation:
     state: Array | None = None
     left_out: LeftOut | None = None  # where it is known
     gradient_local: Array = field(default_factory=lambda: np.empty(0))  # in the logarithms of a local term's
+
+
+class Inference(Protocol):
+    """What the search needs of an approximation: Gaussian, Laplace, EP, with or without a local term."""
+
+    def evaluate(self, at: Point) -> Evaluation:
+        """Evidence, derivatives and posterior."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -3,33 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from .._stored import stored
 from .._typing import Array, IntArray
-from ..inference.posterior import Evaluation
+from ..inference.posterior import Evaluation, Inference, Point
 from ..likelihoods import AnyLikelihood, Categorical, Observations
 from ..priors import InverseGamma, LogNormal, Prior
 from ..terms import AMPLITUDE, TIME, Constant, Local, Manifold, Terms
 from ..terms.local.euclidean import LocalModel
-
-
-class Inference(Protocol):
-    """What the search needs of an approximation: Gaussian, Laplace, EP, with or without a local term."""
-
-    def evaluate(
-        self,
-        d: Array,
-        likelihood: AnyLikelihood,
-        state: Array | None = None,
-        rough: bool = False,
-        local: LocalModel | None = None,
-    ) -> Evaluation:
-        """Evidence, derivatives, posterior; a rough one may stop an inner iteration earlier."""
-        ...
 
 
 @stored("known hyperparameters")
@@ -175,12 +159,14 @@ class Evidence:
         """The local term with its parameters set, if there is one; without noise."""
         return None if self.local is None else self.local.model(values)
 
+    def point(self, values: Mapping[str, float]) -> Point:
+        """The same for the inference."""
+        return Point(self.variances(values), self.likelihood_at(values), self.local_at(values))
+
     def evaluate(self, theta: Array, rough: bool = False) -> tuple[Evaluation, Array]:
         """Evaluation at theta, and the gradient of the log evidence in theta."""
         values = self.space.values(theta)
-        result = self.inference.evaluate(
-            self.variances(values), self.likelihood_at(values), self._state, rough, self.local_at(values)
-        )
+        result = self.inference.evaluate(replace(self.point(values), state=self._state, rough=rough))
         if np.isfinite(result.log_evidence):  # otherwise its state is no start for the next
             self._state = result.state
         self.evaluations += 1
