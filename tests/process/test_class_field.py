@@ -72,6 +72,7 @@ def test_parts_and_draws_are_those_of_a_field_of_its_own(m):
         for found, expected in zip(field.term_moments(view), own.term_moments(view), strict=True):
             np.testing.assert_allclose(found, expected, atol=1e-10)
         np.testing.assert_allclose(field.variations(view), own.variations(view), rtol=1e-9)
+        assert np.all(own.variance_limits(view) >= own.variances(view))
         draws, others = (one.draws(view, 5, np.random.default_rng(3)) for one in (field, own))
         np.testing.assert_allclose(draws, others, atol=1e-10)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -26,6 +27,11 @@ class TermValues:
     gap_variance: float  # what a gap in the term's features is a share of
     cross: Array  # (s,) covariance with the constant
     covariance: Array | None = None  # (s, s) U Uᵀ where s is small
+
+    @cached_property
+    def deviations(self) -> Array:
+        """Standard deviations at the nodes, (s,)."""
+        return np.sqrt(np.einsum("sk,sk->s", self.factor, self.factor))
 
 
 @stored("Gaussian posterior of f")
@@ -80,6 +86,19 @@ class WeightField:
         constant = float(self.constant_factor @ self.constant_factor)
         within = at.rows.quadratic(dense) + 2 * at.rows.combine(part.cross) + constant
         return np.maximum(within, 0.0) + view.gaps(self.gap_variances)
+
+    def variance_limits(self, view: View) -> Array:
+        """No less than Var f (b,), and far cheaper: standard deviations at the nodes, added up."""
+        deviation: Array = np.full(len(view), np.linalg.norm(self.constant_factor))
+        rest = np.zeros(len(view))
+        for part, at in zip(self.parts, view.terms, strict=True):
+            if at.whitener is not None:  # the features and their gap are all of its variance
+                deviation += np.sqrt(part.gap_variance)
+                continue
+            deviation += at.rows.limit(part.deviations)
+            if at.known_gap is not None:
+                rest += at.known_gap * part.gap_variance
+        return deviation**2 + rest
 
     def spread(self, view: View) -> Array:
         """φC (b, K): its rows' inner products are the covariances of f, but for gaps."""
