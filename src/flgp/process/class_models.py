@@ -22,9 +22,8 @@ from ..inference.posterior import DualPosterior, WeightPosterior
 from ..inference.sites import make_solver
 from ..likelihoods import AnyLikelihood, Bernoulli, Categorical, Gaussian, Observations
 from ..terms import Constant, Terms
-from .evidence import Target
+from .evidence import NOISE, Target
 
-NOISE = "noise_variance"
 PROBIT, SQUARES, LINEAR = "probit", "least squares", "linear least squares"
 # Factors of f that are compared; what they are thought to be where no label tells, and how far from it, in
 # logarithms: of a posterior mean by expectation propagation (nearly exact for two classes, but too wide where

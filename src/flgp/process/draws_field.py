@@ -10,6 +10,9 @@ import numpy as np
 from .._stored import stored
 from .._typing import Array
 from ..inference.chains import Chains, make_sampler, mixture_draws, run_chains
+from ..inference.expectation_propagation import ExpectationPropagation
+from ..inference.heteroscedastic import HeteroscedasticInference
+from ..inference.laplace import LaplaceInference
 from ..inference.posterior import Design
 from ..terms import Constant, Terms
 from ..terms.base import View
@@ -142,8 +145,8 @@ def sample_function(
 ) -> tuple[Chains, Array]:
     """Chains at given hyperparameters, and their draws of the feature weights β, (S, M)."""
     inference, d = evidence.inference, evidence.variances(at.values)
-    # Only the exact Gaussian inference is without features, and nobody samples that.
-    design = Design.of(inference.features, d)  # type: ignore[attr-defined]
+    assert isinstance(inference, ExpectationPropagation | LaplaceInference | HeteroscedasticInference)
+    design = Design.of(inference.features, d)
     target = evidence.target
     sampler = make_sampler(design.matrix, target.obs, at.likelihood, offset=target.prior_mean)
     chains = run_chains(

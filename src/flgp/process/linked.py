@@ -19,9 +19,9 @@ from ..inference.shared import SharedInference
 from ..likelihoods import Gaussian
 from ..terms import AMPLITUDE
 from .ascent import ascend
-from .evidence import Evidence
+from .evidence import NOISE, Evidence
 from .search import Optimum
-from .sharing import NOISE, in_units
+from .sharing import in_units
 
 # Standard deviations of the logarithms of gains and noises about the shared ones, and of the loadings W.
 _SPREAD, _LOADING = 1.0, 2.0

@@ -17,12 +17,11 @@ from ..inference.shared import SharedInference
 from ..terms import TIME, Local
 from ..terms.local.term import LENGTH_SCALE, SHAPE, VARIANCE, distances_among
 from .ascent import ascend
-from .evidence import Evidence, HyperSpace
+from .evidence import NOISE, Evidence, HyperSpace
 from .learning import LearnedFunction
 from .search import optimum_at
 from .sharing import split
 
-NOISE = "noise_variance"
 # The kernel that "auto" tries first, and with it all starts.
 _FIRST_KERNEL = "matern52"
 # Labels that the search looks at, as neighbourhoods of so many: both ranges must be seen in them.
@@ -235,7 +234,8 @@ def _climb(evidence: Evidence, start: Array, to_theta: Array, limit: int) -> _Cl
         return value, to_theta.T @ np.where(theta == inside, gradient, 0.0)
 
     # The log posterior is of the order of the number of labels.
-    ftol = _TOLERANCE / len(evidence.inference.points)  # type: ignore[attr-defined]
+    assert isinstance(evidence.inference, LocalInference | SharedInference)
+    ftol = _TOLERANCE / len(evidence.inference.points)
     try:
         result = ascend(objective, np.zeros(len(start)), ftol=ftol, gtol=np.sqrt(_TOLERANCE))
     except _LimitReached:
