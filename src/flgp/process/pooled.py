@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._typing import Array, IntArray
-from ..inference.one_hot import OneHotInference
+from ..inference.gaussian import GaussianInference
 from ..likelihoods import Categorical, Gaussian, Observations
 from ..terms import TIME, Constant, Linear, Manifold, Term, Terms
 from ..terms.local.features import LocalFeatures
@@ -88,7 +88,7 @@ def pooled_optimum(
     terms = Terms(tuple(_with_as_many_modes(terms.parts[i], n_classes(target.likelihood)) for i in smooth))
     obs = Observations.of(centred.ravel(), weight=np.repeat(weight, centred.shape[1]))
     pooled = Target(target.rows, obs, Gaussian(), Constant(0.0, column_constant(target, centred)))
-    inference = OneHotInference(pooled.with_constant(features), centred, weight)
+    inference = GaussianInference(pooled.with_constant(features), centred, 1.0 / weight)
     given = {name: value for name, value in fixed.items() if name == TIME}
     evidence = Evidence(inference, terms, pooled, HyperSpace.of(pooled, terms, given))
     starts, alternatives = starting_points(evidence, None, None)
