@@ -20,11 +20,14 @@ def ascend(
     log_posterior: Callable[[Array], tuple[float, Array]],
     start: Array,
     bounds: Sequence[tuple[float, float]] | None = None,
+    gtol: float = 1e-5,
+    first_step: float = np.inf,
     **options: Any,
 ) -> OptimizeResult:
     """L-BFGS from `start` to a maximum of a function that also gives its gradient; `fun` is minus its value.
 
-    Far off, an approximation may overflow or not settle: such a place is no candidate.
+    Far off, an approximation may overflow or not settle: such a place is no candidate. Between bounds the
+    first step is as long as the gradient, often to a corner: `first_step` limits it.
     """
     best: tuple[float, Array, Array] | None = None
 
@@ -50,4 +53,18 @@ def ascend(
             best = (-value, -gradient, x.copy())
         return -value, -gradient
 
-    return minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    first, unit = objective(start), 1.0
+    if bounds is not None:
+        low, high = np.transpose(bounds)
+        free = np.where(first[1] > 0, start > low, start < high)
+        # In units in which the gradient is that long.
+        unit = max(1.0, float(np.linalg.norm(first[1][free])) / first_step)
+
+    def scaled(x: Array) -> tuple[float, Array]:
+        value, slope = first if np.array_equal(x, start) else objective(x)
+        return value / unit, slope / unit
+
+    settings = {**options, "gtol": gtol / unit}
+    found = minimize(scaled, start, jac=True, method="L-BFGS-B", bounds=bounds, options=settings)
+    found.fun, found.jac = found.fun * unit, found.jac * unit
+    return found

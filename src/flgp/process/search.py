@@ -106,11 +106,17 @@ def _peaks(values: Sequence[float]) -> list[int]:
     return sorted(peaks.tolist(), key=lambda i: -values[i])[:_FOLLOWED] or [0]
 
 
-def climb(evidence: Evidence, start: Array, bounds: list[tuple[float, float]], rough: bool) -> OptimizeResult:
+def climb(
+    evidence: Evidence,
+    start: Array,
+    bounds: list[tuple[float, float]],
+    rough: bool,
+    first_step: float = np.inf,
+) -> OptimizeResult:
     """L-BFGS within the bounds of theta."""
-    options = {"maxiter": 60, "gtol": _GRADIENT_TOLERANCE}
+    options = {"maxiter": 60, "gtol": _GRADIENT_TOLERANCE, "first_step": first_step}
     if rough:
-        options = {"maxiter": 12, "gtol": 0.05, "ftol": 1e-4}
+        options |= {"maxiter": 12, "gtol": 0.05, "ftol": 1e-4}
     return ascend(lambda theta: evidence.log_posterior(theta, rough), start, bounds, **options)
 
 
