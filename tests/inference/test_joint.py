@@ -9,6 +9,7 @@ from flgp._threads import threads
 from flgp.inference.dense import DenseInference
 from flgp.inference.joint import JointData, evaluate
 from flgp.inference.local import JointInference, local_inference
+from flgp.inference.posterior import Point
 from flgp.likelihoods import Gaussian, Observations
 from flgp.terms.local.euclidean import JITTER, KERNEL_NAMES, LocalModel
 from flgp.terms.local.neighborhoods import previous_neighborhoods
@@ -51,7 +52,7 @@ def dense_gradient(points, data, d, local):
 
 def by_dense_matrices(points, data, d, local):
     inference = DenseInference(data.features, data.y, data.noise_scale, points, pdist(points))
-    return inference.evaluate(d, Gaussian(local.noise_variance), local=local)
+    return inference.evaluate(Point(d, Gaussian(local.noise_variance), local=local))
 
 
 @pytest.mark.parametrize("dense", [False, True])
@@ -146,7 +147,7 @@ def test_dense_matrices_are_used_where_all_labels_are_neighbors(rng):
 
     assert isinstance(chosen(38), JointInference)
     assert isinstance(chosen(39), DenseInference)
-    results = [chosen(k).evaluate(d, likelihood, local=local) for k in (38, 39)]
+    results = [chosen(k).evaluate(Point(d, likelihood, local=local)) for k in (38, 39)]
     # Of the last point one neighbour is left out.
     assert results[0].log_evidence == pytest.approx(results[1].log_evidence, abs=1e-2)
 
@@ -162,9 +163,9 @@ def test_parts_of_the_conditionals_add_up_to_all_of_them(rng):
         evaluate(replace(whole.data, near=near.take(rows)), alone, replace(local, noise_variance=0.2))
         for rows in (np.arange(0, 40, 2), np.arange(1, 40, 2))
     ]
-    expected = whole.evaluate(alone, likelihood, local=local)
-    assert np.mean([half.log_evidence for half in halves]) == pytest.approx(expected.log_evidence, abs=1e-9)
-    gradient = np.mean([half.gradient_local for half in halves], axis=0)
+    expected = whole.evaluate(Point(alone, likelihood, local=local))
+    assert np.sum([half.log_evidence for half in halves]) == pytest.approx(expected.log_evidence, abs=1e-9)
+    gradient = np.sum([half.gradient_local for half in halves], axis=0)
     np.testing.assert_allclose(gradient, expected.gradient_local, atol=1e-9)
 
 
@@ -177,9 +178,9 @@ def test_the_gradient_of_a_part_is_that_of_its_evidence(rng):
 
     def value(log_length=0.0, log_d=0.0):
         longer = replace(local, length_scale=0.3 * np.exp(log_length))
-        return part.evaluate(d * np.exp(log_d), likelihood, local=longer).log_evidence
+        return part.evaluate(Point(d * np.exp(log_d), likelihood, local=longer)).log_evidence
 
-    found = part.evaluate(d, likelihood, local=local)
+    found = part.evaluate(Point(d, likelihood, local=local))
     numeric = (value(log_length=h) - value(log_length=-h)) / (2 * h)
     assert found.gradient_local[0] == pytest.approx(numeric, abs=1e-5)
     numeric = (value(log_d=h) - value(log_d=-h)) / (2 * h)

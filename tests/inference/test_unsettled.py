@@ -9,6 +9,7 @@ from conftest import ring
 from flgp import FLGPRegressor
 from flgp.inference.expectation_propagation import ExpectationPropagation
 from flgp.inference.laplace import _InWeights
+from flgp.inference.posterior import Point
 from flgp.inference.sites import make_solver
 from flgp.likelihoods import AsymmetricLaplace, Observations, Poisson
 
@@ -21,9 +22,9 @@ def test_sites_that_run_away_have_no_evidence(monkeypatch):
     def jumping(marginals, likelihood, sites, obs, offset):
         return np.where(sites > 1.0, 0.01, 1e4)
 
-    assert np.isfinite(inference.evaluate(np.ones(3), AsymmetricLaplace(scale=0.5)).log_evidence)
+    assert np.isfinite(inference.evaluate(Point(np.ones(3), AsymmetricLaplace(scale=0.5))).log_evidence)
     monkeypatch.setattr(ExpectationPropagation, "_targets", staticmethod(jumping))
-    assert inference.evaluate(np.ones(3), AsymmetricLaplace(scale=0.5)).log_evidence == -np.inf
+    assert inference.evaluate(Point(np.ones(3), AsymmetricLaplace(scale=0.5))).log_evidence == -np.inf
 
 
 def test_a_search_goes_on_beside_places_without_evidence():
@@ -100,7 +101,7 @@ def test_sweeps_that_run_away_are_given_up_early(monkeypatch):
     rng = np.random.default_rng(0)
     features = rng.standard_normal((30, 4))
     obs = Observations.of(rng.poisson(np.exp(10.0 + features @ rng.standard_normal(4))).astype(float))
-    expected = ExpectationPropagation(features, obs, 10.0).evaluate(np.ones(4), Poisson())
+    expected = ExpectationPropagation(features, obs, 10.0).evaluate(Point(np.ones(4), Poisson()))
     sizes, honest = [], ExpectationPropagation._targets
 
     def runaway(marginals, likelihood, sites, obs, offset):
@@ -110,7 +111,7 @@ def test_sweeps_that_run_away_are_given_up_early(monkeypatch):
         return honest(marginals, likelihood, sites, obs, offset)
 
     monkeypatch.setattr(ExpectationPropagation, "_targets", staticmethod(runaway))
-    found = ExpectationPropagation(features, obs, 10.0).evaluate(np.ones(4), Poisson())
+    found = ExpectationPropagation(features, obs, 10.0).evaluate(Point(np.ones(4), Poisson()))
     np.testing.assert_allclose(found.log_evidence, expected.log_evidence, rtol=1e-9)
     np.testing.assert_allclose(found.posterior.mean, expected.posterior.mean, rtol=1e-7)
     assert sizes.count(30) <= 11  # of all rows at once

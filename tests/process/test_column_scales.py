@@ -30,7 +30,7 @@ def test_the_value_is_that_of_the_local_term(problem):
         data = JointData(np.ones((120, 1)), y, noise_scale, near)
         prior = 0.5 * theta[0] - np.exp(theta[0]) / 18.0 - 0.1 * theta[1] - 1e-3 * np.exp(-theta[1])
         prior -= 0.5 * theta[2] ** 2
-        values.append((-evidence(theta)[0] - prior, evaluate(data, np.array([1e-14]), local).log_evidence))
+        values.append((evidence(theta)[0] - prior, evaluate(data, np.array([1e-14]), local).log_evidence))
     assert values[0][0] == pytest.approx(values[0][1], abs=1e-6)
     assert values[1][0] == pytest.approx(values[1][1], abs=1e-6)
 

@@ -4,8 +4,8 @@ With W = F^(-1/2)(I - B), so that Σ⁻¹ = WᵀW for the covariance Σ of u + n
 H = I + AᵀA, w̄ = H⁻¹Aᵀz, r = z - Aw̄, and
 log p(y) = -½(|r|² + |w̄|² + log|H| + Σ log F + m log 2π).
 
-A search may look at s of the m rows of W, each for m/s of them: all sums over rows, that in AᵀA included, are
-then estimates without bias.
+A search may look at s of the m rows of W: what these labels say, given their neighbours among all. (Let each
+count for m/s labels, and many features would fit the s as if they were all.)
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 
+from .._linalg import cholesky_of_one_plus, log_determinant, triangular_inverse
 from .._threads import thread_map
 from .._typing import Array, BoolArray
 from ..terms.local.euclidean import LocalModel
@@ -39,11 +40,6 @@ class JointData:
     y: Array  # (m,)
     noise_scale: Array  # (m,) v: the noise variance of row i is σ²·v_i
     near: Neighborhoods
-
-    @property
-    def share(self) -> float:
-        """Rows that each of the neighbourhoods stands for, m/s."""
-        return len(self.y) / max(len(self.near.rows), 1)
 
 
 @dataclass(frozen=True)
@@ -96,9 +92,9 @@ def evaluate(data: JointData, d: Array, local: LocalModel) -> Evaluation:
     by_coefficient /= root_F[:, None]
     by_d = np.zeros(len(d))
     by_d[space.keep] = 0.5 * (space.mean**2 + np.einsum("ij,ij->j", space.inverse, space.inverse) - 1.0)
-    length, variance, noise, *shape = data.share * slopes.chain(factor, by_coefficient, by_variance)
+    length, variance, noise, *shape = slopes.chain(factor, by_coefficient, by_variance)
     return Evaluation(
-        _log_evidence(space, factor, data.share),
+        _log_evidence(space, factor),
         by_d,
         np.array([noise]),
         space.posterior(d),
@@ -112,12 +108,8 @@ def _weight_space(data: JointData, d: Array, factor: VecchiaFactor) -> _WeightSp
     root = np.sqrt(d[keep])
     scaled = np.compress(keep, data.features, axis=1) * root  # row-major: rows are gathered below
     A, z = whiten @ scaled, whiten @ data.y
-    H = data.share * (A.T @ A)
-    H[np.diag_indices_from(H)] += 1.0
-    L = linalg.cholesky(H, lower=True, overwrite_a=True, check_finite=False)
-    inverse, info = linalg.lapack.dtrtri(L, lower=1)
-    assert info == 0
-    mean = inverse.T @ (inverse @ (data.share * (A.T @ z)))
+    inverse = triangular_inverse(cholesky_of_one_plus(A.T @ A))
+    mean = inverse.T @ (inverse @ (A.T @ z))
     return _WeightSpace(keep, root, scaled, A, inverse, mean, z - A @ mean, data.y - scaled @ mean)
 
 
@@ -133,11 +125,10 @@ def _matters(features: Array, d: Array, whiten: sparse.csr_array) -> BoolArray:
     return keep
 
 
-def _log_evidence(space: _WeightSpace, factor: VecchiaFactor, share: float) -> float:
+def _log_evidence(space: _WeightSpace, factor: VecchiaFactor) -> float:
     r, w = space.white_residual, space.mean
-    log_det_H = -2.0 * np.log(np.diag(space.inverse)).sum()
-    rows = r @ r + factor.log_determinant + len(r) * np.log(2 * np.pi)
-    return float(-0.5 * (share * rows + w @ w + log_det_H))
+    log_det = factor.log_determinant - log_determinant(space.inverse)
+    return float(-0.5 * (r @ r + w @ w + log_det + len(r) * np.log(2 * np.pi)))
 
 
 def pair_products(left: Array, right: Array, near: Neighborhoods) -> Array:

@@ -9,12 +9,11 @@ import numpy as np
 from .._typing import Array, IntArray
 from ..likelihoods import AnyLikelihood, Categorical, Gaussian, Observations
 from ..terms.local.dissection import dissect, stored_entries
-from ..terms.local.euclidean import LocalModel
 from ..terms.local.neighborhoods import coarse_order, compact_rows, evenly, previous_neighborhoods
 from .dense import DenseInference
 from .joint import JointData, evaluate
 from .joint_laplace import LatentData, evaluate_latent
-from .posterior import Evaluation
+from .posterior import Evaluation, Point
 
 # Numbers in a factor of the latent precision (1 GB); computing it needs two or three times as many.
 _MAX_ENTRIES = 125_000_000
@@ -39,23 +38,13 @@ class JointInference:
         return cls(JointData(features, obs.y - offset, obs.noise_scale, near), points, order, n_neighbors)
 
     def part(self, count: int) -> JointInference:
-        """An estimate from `count` labels, evenly from coarse to fine; any label may be a neighbour."""
+        """What `count` labels say, evenly from coarse to fine, given neighbours among all."""
         rows = np.sort(self.order[evenly(len(self.points), count)])
         return replace(self, data=replace(self.data, near=self.data.near.take(rows)))
 
-    def evaluate(
-        self,
-        d: Array,
-        likelihood: AnyLikelihood,
-        state: Array | None = None,
-        rough: bool = False,
-        local: LocalModel | None = None,
-    ) -> Evaluation:
-        """Evidence, derivatives and posterior for prior variances d (M,) and a local term."""
-        assert local is not None
-        assert isinstance(likelihood, Gaussian)
-        assert likelihood.noise_variance is not None
-        return evaluate(self.data, d, replace(local, noise_variance=likelihood.noise_variance))
+    def evaluate(self, at: Point) -> Evaluation:
+        """With a local term."""
+        return evaluate(self.data, at.d, at.noisy_local)
 
 
 @dataclass(frozen=True)
@@ -97,18 +86,10 @@ class JointLaplace:
         )
         return replace(self, data=data, points=points, sites=sites)
 
-    def evaluate(
-        self,
-        d: Array,
-        likelihood: AnyLikelihood,
-        state: Array | None = None,
-        rough: bool = False,
-        local: LocalModel | None = None,
-    ) -> Evaluation:
-        """Evidence, derivatives and posterior for prior variances d (M,) and a local term."""
-        assert local is not None
-        assert not isinstance(likelihood, Categorical)
-        return evaluate_latent(self.data, d, likelihood, local, state)
+    def evaluate(self, at: Point) -> Evaluation:
+        """With a local term; `at.state` is f (m,) at the mode of an evaluation nearby."""
+        assert at.local is not None
+        return evaluate_latent(self.data, at.d, at.one_function, at.local, at.state)
 
 
 LocalInference = DenseInference | JointInference | JointLaplace

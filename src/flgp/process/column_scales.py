@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
 
 from .._threads import thread_map
 from .._typing import Array, IntArray
@@ -19,6 +18,7 @@ from ..terms.local.batched import solve_lower, solve_upper
 from ..terms.local.euclidean import LocalModel
 from ..terms.local.neighborhoods import FAR, coarse_order, evenly, pair_columns, previous_neighbors
 from ..terms.local.vecchia import batches, conditionals
+from .ascent import ascend
 
 # Neighbours that a label is predicted from.
 _NEIGHBORS = 30
@@ -27,7 +27,7 @@ _CLIMBS = ((1_000, 20), (4_000, 10))
 # Columns are thought to differ by this much from what was known, in logarithms.
 _SPREAD = 1.0
 _KERNEL = "rational_quadratic"
-_BOUND = 8.0
+_BOUND, _FIRST_STEP = 8.0, 0.5
 
 
 def learn_scales(points: Array, y: Array, noise_scale: Array, factors: Array, linear: bool) -> Array:
@@ -57,16 +57,13 @@ def learn_scales(points: Array, y: Array, noise_scale: Array, factors: Array, li
         near = previous_neighbors(points * (factors * np.exp(theta[3:])), _NEIGHBORS, order, rows)
         evidence = _Evidence(points * factors, y / np.sqrt(scale), noise_scale, rows, near)
         bounds = [(-14.0, 7.0), (-14.0, 2.3), (-4.0, 4.0), *[(-_BOUND, _BOUND)] * len(factors)]
-        found = minimize(
-            evidence, theta, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": steps}
-        )
-        theta = found.x
+        theta = ascend(evidence, theta, bounds, first_step=_FIRST_STEP, maxiter=steps).x
     return factors * np.exp(theta[3:])
 
 
 @dataclass(frozen=True)
 class _Evidence:
-    """Minus the log posterior of theta and its gradient.
+    """The log posterior of theta and its gradient.
 
     theta: logarithms of a_u², of σ², of the kernel's shape, and of each column's factor.
     """
@@ -95,7 +92,7 @@ class _Evidence:
         gradient[1] += -0.1 + 1e-3 * np.exp(-theta[1])
         value -= 0.5 * float(theta[2:] @ theta[2:]) / _SPREAD**2
         gradient[2:] -= theta[2:] / _SPREAD**2
-        return -value, -gradient
+        return value, gradient
 
     def _part(self, local: LocalModel, factors: Array, batch: slice) -> tuple[float, Array]:
         """The sum over a batch and its gradient, by the chain rule backwards."""

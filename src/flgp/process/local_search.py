@@ -8,28 +8,28 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import block_diag
-from scipy.optimize import OptimizeResult, minimize
+from scipy.optimize import OptimizeResult
 
 from .._typing import Array
 from ..inference.local import LocalInference, local_inference
 from ..inference.shared import SharedInference
 from ..terms import TIME, Local
 from ..terms.local.term import LENGTH_SCALE, SHAPE, VARIANCE, distances_among
-from .evidence import Evidence, HyperSpace
+from .ascent import ascend
+from .evidence import NOISE, Evidence, HyperSpace
 from .learning import LearnedFunction
 from .search import optimum_at
 from .sharing import split
 
-NOISE = "noise_variance"
 # The kernel that "auto" tries first, and with it all starts.
 _FIRST_KERNEL = "matern52"
 # Labels that the search looks at.
 _SEARCH_LABELS = 2_000
-# Evaluations for the first kernel, and for each other one from where it ended.
-_FIRST_CLIMB, _OTHER_CLIMB = 9, 5
+# Evaluations for the first kernel, for each other one from where it ended, and for one with a shape to find.
+_FIRST_CLIMB, _OTHER_CLIMB, _SHAPE_CLIMB = 9, 5, 8
 # Evaluations of all labels, once the sample has shown the shape of the peak; accuracy in nats, and where more
 # labels than the sample make an evaluation dear.
-_LAST_CLIMB, _TOLERANCE, _ENOUGH = 16, 1e-3, 0.03
+_LAST_CLIMB, _TOLERANCE, _ENOUGH = 13, 1e-3, 0.03
 # Step of the differences between gradients; a flat direction is explored by steps of about 1.
 _STEP, _FLAT, _SHAPE_STEP = 0.05, 0.5, 0.3
 # Farther than this, in standard deviations, a peak is not thought to have the shape it has in a sample.
@@ -101,10 +101,10 @@ def _with_local(
     sample: LocalInference | SharedInference,
     options: LocalOptions,
 ) -> LearnedFunction | None:
-    m, searched = len(whole.points), len(sample.points)
+    m = len(whole.points)
     candidates = _search(function, sample, options.kernel)
     evidences = [_evidence(function, whole, candidate.kernel) for candidate in candidates]
-    shapes = [candidate.to_theta * np.sqrt(searched / m) for candidate in candidates]
+    shapes = [candidate.to_theta * np.sqrt(min(_SEARCH_LABELS / m, 1.0)) for candidate in candidates]
     best, start = 0, candidates[0].theta
     if len(candidates) > 1 and sample is not whole:
         # A sample tells little about how u is correlated far away; one evaluation of all labels does.
@@ -195,11 +195,11 @@ def _search(function: LearnedFunction, sample: LocalInference | SharedInference,
         beside = _evidence(function, sample, other)
         values = {SHAPE: 1.0, **evidence.space.values(climb.theta)}
         if SHAPE in beside.space.free:  # the last one
-            to_other = block_diag(to_theta, [[_SHAPE_STEP]])
+            to_other, limit = block_diag(to_theta, [[_SHAPE_STEP]]), _SHAPE_CLIMB
         else:
-            to_other = to_theta
+            to_other, limit = to_theta, _OTHER_CLIMB
         tried[other] = (
-            _climb(beside, beside.space.inside(values), to_other, _OTHER_CLIMB),
+            _climb(beside, beside.space.inside(values), to_other, limit),
             beside,
             to_other,
         )
@@ -239,13 +239,13 @@ def _climb(
         value, gradient = evidence.log_posterior(inside)
         if value > best.value:
             best = _Climb(inside, value, None)
-        return -value, -(to_theta.T @ np.where(theta == inside, gradient, 0.0))
+        return value, to_theta.T @ np.where(theta == inside, gradient, 0.0)
 
     # The log posterior is of the order of the number of labels.
-    ftol = tolerance / len(evidence.inference.points)  # type: ignore[attr-defined]
-    options = {"ftol": ftol, "gtol": np.sqrt(tolerance)}
+    assert isinstance(evidence.inference, LocalInference | SharedInference)
+    ftol = tolerance / len(evidence.inference.points)
     try:
-        result = minimize(objective, np.zeros(len(start)), jac=True, method="L-BFGS-B", options=options)
+        result = ascend(objective, np.zeros(len(start)), ftol=ftol, gtol=np.sqrt(tolerance))
     except _LimitReached:
         result = OptimizeResult(success=False, message=f"STOP: {limit} evaluations")
     return best._replace(result=result)
