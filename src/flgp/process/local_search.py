@@ -26,10 +26,10 @@ _FIRST_KERNEL = "matern52"
 # Labels that the search looks at.
 _SEARCH_LABELS = 2_000
 # Evaluations for the first kernel, for each other one from where it ended, and for one with a shape to find.
-_FIRST_CLIMB, _OTHER_CLIMB, _SHAPE_CLIMB = 9, 5, 8
+_FIRST_CLIMB, _OTHER_CLIMB, _SHAPE_CLIMB = 9, 5, 6
 # Evaluations of all labels, once the sample has shown the shape of the peak; accuracy in nats, and where more
 # labels than the sample make an evaluation dear.
-_LAST_CLIMB, _TOLERANCE, _ENOUGH = 13, 1e-3, 0.03
+_LAST_CLIMB, _TOLERANCE, _ENOUGH = 16, 1e-3, 0.03
 # Step of the differences between gradients; a flat direction is explored by steps of about 1.
 _STEP, _FLAT, _SHAPE_STEP = 0.05, 0.5, 0.3
 # Farther than this, in standard deviations, a peak is not thought to have the shape it has in a sample.
