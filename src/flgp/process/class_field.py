@@ -11,7 +11,7 @@ import numpy as np
 from .._linalg import triangular_product, triangular_squares
 from .._stored import stored
 from .._typing import Array
-from ..inference.posterior import DualPosterior, WeightPosterior, shrunk_factor
+from ..inference.posterior import DualPosterior, Posterior, shrunk_factor
 from ..terms import Constant, Terms
 from ..terms.base import View
 
@@ -169,7 +169,7 @@ class ClassField:
 
 def class_fields(
     terms: Terms,
-    posteriors: Sequence[WeightPosterior | DualPosterior],
+    posteriors: Sequence[Posterior],
     d: Array,
     constants: Sequence[Constant],
 ) -> list[ClassField]:

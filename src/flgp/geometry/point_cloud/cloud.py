@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Self
 
@@ -247,14 +247,9 @@ class FittedCloud:
         graph = self.graph
         rows = int(np.clip(_SEARCH_ROWS_PER_ANCHOR * len(graph.anchors), _SEARCH_ROWS, 2 * _SEARCH_ROWS))
         stride = graph.n_rows // rows
-        return graph.blocks.map_at(_Thin(stride)) if stride > 1 else None
+        return graph.blocks.map_at(partial(_thinned, stride)) if stride > 1 else None
 
 
-class _Thin:
+def _thinned(stride: int, block: NeighborBlock, start: int) -> NeighborBlock:
     """Every `stride`-th row; the choice does not depend on how the rows are divided into blocks."""
-
-    def __init__(self, stride: int) -> None:
-        self.stride = stride
-
-    def __call__(self, block: NeighborBlock, start: int) -> NeighborBlock:
-        return block.thinned(self.stride, -start % self.stride)
+    return block.thinned(stride, -start % stride)
