@@ -92,3 +92,14 @@ def test_bounds_that_keep_too_many_anchors_are_given_up():
 
 def test_noise_in_many_columns_has_no_useful_bound():
     assert NeighborSearch(np.random.default_rng(2).normal(size=(4_500, 60)))._bounds is None
+
+
+@pytest.mark.parametrize(("s", "p"), [(300, 3), (300, 20), (5_000, 40)])  # by a tree, products, bounds
+def test_a_search_among_some_of_the_anchors_is_a_search_of_these(s, p):
+    rng = np.random.default_rng(p)
+    anchors, X = rng.normal(size=(s, p)) * np.linspace(3.0, 0.1, p), rng.normal(size=(50, p))
+    kept = rng.random(s) < 0.9
+    for found, expected in zip(
+        NeighborSearch(anchors).among(kept)(X, 3), NeighborSearch(anchors[kept])(X, 3), strict=True
+    ):
+        np.testing.assert_array_equal(found, expected)

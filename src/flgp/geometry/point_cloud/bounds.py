@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from copy import copy
+from typing import Self
+
 import numpy as np
 from scipy import linalg
 
 from ..._threads import blas_for
-from ..._typing import Array, IntArray
-from .tiles import smallest, tile_rows
+from ..._typing import Array, BoolArray, IntArray
+from .tiles import smallest_apart, tile_rows
 
 # With fewer anchors or columns than this all columns are as quick; with more columns the rotation is slow.
 _FEWEST_ANCHORS, _FEWEST_COLUMNS, _MOST_COLUMNS = 4_096, 24, 1_000
@@ -70,6 +73,13 @@ class DistanceBounds:
                 best, lowest = k, cost
         return None if best is None else cls(anchors, rotation, best)
 
+    def among(self, kept: BoolArray) -> Self:
+        """The same for some of the anchors."""
+        other = copy(self)
+        other.rest, other.rest_norms = self.rest[kept], self.rest_norms[kept]
+        other.across = np.ascontiguousarray(self.across[:, kept])
+        return other
+
     def new_tile(self) -> Array:
         """Room for the bounds of some rows."""
         s = len(self.rest)
@@ -87,7 +97,7 @@ class DistanceBounds:
             np.concatenate([rotated[:, : self.k], norms[:, None], ones], axis=1), self.across, out=bound
         )
         # The r-th smallest distance of some is an upper limit of the r-th smallest of all.
-        first = smallest(bound, r + _SPARE)
+        first = smallest_apart(bound, r + _SPARE)
         inner = np.einsum("bp,bkp->bk", rest, self.rest[first])
         scores = np.take_along_axis(bound, first, axis=1) + norms[:, None] * self.rest_norms[first] - inner
         limit = np.partition(scores, r - 1, axis=1)[:, r - 1]

@@ -144,13 +144,12 @@ def join_to_anchors(
         never leaves the anchor of a single outlier, which would waste an eigenpair.
     """
     sets = [anchors] if isinstance(anchors, np.ndarray) else list(anchors)
-    anchors, owner = np.concatenate(sets), np.repeat(np.arange(len(sets)), [len(part) for part in sets])
-    enough = len(anchors) // 2
+    search = AnchorSearch(np.concatenate(sets), [len(part) for part in sets])
+    enough = len(search.anchors) // 2
     blocks: Blocks[NeighborBlock] | None = None
-    alive = np.ones(len(anchors), dtype=bool)
+    alive = np.ones(len(search.anchors), dtype=bool)
     while True:
-        set_sizes = tuple(int(size) for size in np.bincount(owner) if size)
-        search = AnchorSearch(anchors, set_sizes)
+        anchors, set_sizes = search.anchors, search.set_sizes
         find = partial(find_neighbors, search=search, r=r, lae=lae)
         if blocks is None or not keep:
             blocks = rows.map(find, keep=keep)
@@ -166,7 +165,7 @@ def join_to_anchors(
             alive = joined
         if alive.all():
             break
-        anchors, owner = anchors[alive], owner[alive]
+        search = search.among(alive)
     rounding = max((_ROUNDING * float(np.abs(anchors).max())) ** 2, _SMALLEST_SQDIST)
     r = min(r, *set_sizes)
     mean_sqdist = max(summary.total_sqdist / (summary.rows * r * len(set_sizes)), rounding)
