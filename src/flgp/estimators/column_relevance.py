@@ -46,7 +46,7 @@ def with_relevance(
     given = roles.local is not None  # with factors, or without: a user means it
     finer = not given and local and kind is NUMBERS and len(points) > kind.most and found.separate
     if finer:
-        scales = learn_scales(points, responses[:, 0], 1.0 / weight, found.local, linear is not None)
+        scales = learn_scales(points, responses[:, 0], 1.0 / weight, found.local)
         found = replace(found, local=scales)
     if linear is not None and automatic and not given and len(linear.columns) == points.shape[1]:
         terms = replace(terms, linear=linear.with_relevance(found.linear))

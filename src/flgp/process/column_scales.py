@@ -30,7 +30,7 @@ _KERNEL = "rational_quadratic"
 _BOUND, _FIRST_STEP = 8.0, 0.5
 
 
-def learn_scales(points: Array, y: Array, noise_scale: Array, factors: Array, linear: bool) -> Array:
+def learn_scales(points: Array, y: Array, noise_scale: Array, factors: Array) -> Array:
     """Factors of the columns (q,), in which the length scale is 1, from first ones.
 
     Parameters
@@ -40,12 +40,7 @@ def learn_scales(points: Array, y: Array, noise_scale: Array, factors: Array, li
         Labels, centred.
     noise_scale : array of shape (m,)
     factors : array of shape (q,)
-    linear : bool
-        Whether another term takes everything that is linear in the points.
     """
-    if linear:
-        centred = points - points.mean(axis=0)
-        y = y - centred @ np.linalg.lstsq(centred, y, rcond=None)[0]
     scale = float(np.mean(y**2))
     if scale == 0.0:
         return factors
