@@ -20,6 +20,7 @@ from ..rows.blocks import map_rows
 from ..terms import AMPLITUDE, TIME, Manifold, Terms
 from ._docs import documented
 from ._model import HeatKernelModel, _Locator
+from .column_scaling import on_one_scale
 
 
 @documented
@@ -75,6 +76,8 @@ class HeatKernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Heat
             self._check_parameters()
             rows = self._validated(X, reset=True)
             self._choose_roles(rows, False)
+            if self.scaling == "even":
+                self._roles_ = on_one_scale(self._roles_, rows)
             geometry = self._fit_geometry(rows)
             with stage("spectrum"):
                 count = self.n_eigenpairs
