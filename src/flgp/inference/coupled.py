@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from .._typing import Array
 from ..likelihoods import Categorical, Observations
-from .expectation_propagation import AndersonMixer, cavities, in_standard_deviations
+from .expectation_propagation import AndersonMixer, cavities, largest_change
 from .posterior import Evaluation, LeftOut, Point
 from .sites import Marginals, SiteSolver, make_solver
 
@@ -81,15 +79,13 @@ class CoupledEP:
         for _ in range(_SWEEPS):
             marginals, _ = self._marginals(solver, sites)
             gap = self._targets(marginals, likelihood, sites) - sites
-            whiten = partial(in_standard_deviations, marginals)
-            unit_gap = whiten(gap)
-            change = float(np.abs(unit_gap).max())
+            change = largest_change(marginals, gap)
             if change < smallest:
                 best, smallest, cautious = sites, change, sites + _CAUTION * gap
             if change < tolerance:
                 break
             with np.errstate(over="ignore", invalid="ignore"):
-                sites = mixer(sites, gap, unit_gap, whiten) if change < _WILD else np.full_like(sites, np.nan)
+                sites = mixer(sites, gap, marginals) if change < _WILD else np.full_like(sites, np.nan)
             if not np.abs(sites).max() < _LARGEST_SITE:  # diverged: a small step from the best so far
                 sites, mixer = cautious, AndersonMixer()
                 smallest *= _FORGET

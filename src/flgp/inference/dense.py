@@ -12,7 +12,7 @@ import numpy as np
 from scipy import linalg
 from scipy.spatial.distance import pdist, squareform
 
-from .._linalg import safe_cholesky
+from .._linalg import cholesky_of_one_plus, log_determinant, safe_cholesky, triangular_inverse
 from .._typing import Array, IntArray
 from ..likelihoods import Observations
 from .posterior import Evaluation, Point, WeightPosterior
@@ -57,13 +57,10 @@ class DenseInference:
             L, np.column_stack([self.features * root, self.y]), lower=True, check_finite=False
         )
         A, z = white[:, :-1], white[:, -1]
-        H = A.T @ A
-        H[np.diag_indices_from(H)] += 1.0
-        inverse, info = linalg.lapack.dtrtri(safe_cholesky(H), lower=1)  # of the factor of H
-        assert info == 0
+        inverse = triangular_inverse(cholesky_of_one_plus(A.T @ A))  # of the factor of H
         mean = inverse.T @ (inverse @ (A.T @ z))
         r = z - A @ mean
-        log_det = 2.0 * float(np.log(np.diag(L)).sum() - np.log(np.diag(inverse)).sum())
+        log_det = log_determinant(L) - log_determinant(inverse)
         value = -0.5 * float(r @ r + mean @ mean + log_det + len(r) * np.log(2 * np.pi))
         by_d = 0.5 * (mean**2 + np.einsum("ij,ij->j", inverse, inverse) - 1.0)
         slope, diagonal = _slopes(L, A @ inverse.T, r)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-
 import numpy as np
 
 from .._typing import Array
@@ -42,11 +39,9 @@ class AndersonMixer:
         self._gaps: list[Array] = []
         self._best = np.inf
 
-    def __call__(self, point: Array, gap: Array, unit_gap: Array, whiten: Callable[[Array], Array]) -> Array:
-        """The next point (2, m) after `point`, where the plain update would add `gap`.
-
-        `whiten` puts gaps (..., 2, m) into units in which all rows matter alike; `unit_gap` is `gap` in them.
-        """
+    def __call__(self, point: Array, gap: Array, marginals: Marginals) -> Array:
+        """The next sites (2, m) after `point`, where the plain update would add `gap`."""
+        unit_gap = in_standard_deviations(marginals, gap)
         change = float(np.abs(unit_gap).max())
         if change > 10.0 * self._best:  # the combination diverges: start again
             self._points, self._gaps = self._points[-1:], self._gaps[-1:]
@@ -57,7 +52,7 @@ class AndersonMixer:
             return point + gap
         steps = np.array(self._points[:-1]) - point
         changes = np.array(self._gaps[:-1]) - gap
-        units = whiten(changes).reshape(len(steps), -1)
+        units = in_standard_deviations(marginals, changes).reshape(len(steps), -1)
         gram = units @ units.T
         gram.flat[:: len(gram) + 1] *= 1.0 + 1e-10
         if not np.isfinite(gram).all():  # steps too large to combine
@@ -146,9 +141,7 @@ class ExpectationPropagation:
         for sweep in range(_PARALLEL_SWEEPS):
             marginals = solver.marginals(*sites)
             gap = self._targets(marginals, likelihood, sites, self.obs, self.offset) - sites
-            whiten = partial(in_standard_deviations, marginals)
-            unit_gap = whiten(gap)
-            change = float(np.abs(unit_gap).max())
+            change = largest_change(marginals, gap)
             if change < tolerance:
                 return sites, change
             hopeless = sweep >= _EARLY and smallest > _HOPELESS
@@ -157,7 +150,7 @@ class ExpectationPropagation:
                 break
             if change < smallest:
                 best, smallest, since = sites, change, sweep
-            sites = mixer(sites, gap, unit_gap, whiten)
+            sites = mixer(sites, gap, marginals)
             np.maximum(sites[0], 0.0, out=sites[0])
         return best, smallest
 
@@ -178,7 +171,7 @@ class ExpectationPropagation:
                 offset = self.offset if np.ndim(self.offset) == 0 else np.asarray(self.offset)[i : i + 1]
                 new = self._targets(marginal, likelihood, old, self.obs.take(np.array([i])), offset)
                 (step, shift), variance = (new - old)[:, 0], float(marginal.variance[0])
-                moved = np.abs(in_standard_deviations(marginal, new - old)).max()
+                moved = largest_change(marginal, new - old)
                 change = float(np.maximum(change, moved))  # also if that is not a number
                 # Sherman and Morrison: the covariance falls along one direction, and the mean moves there.
                 scale = 1.0 / (1.0 + step * variance)
@@ -217,6 +210,11 @@ def in_standard_deviations(marginals: Marginals, change: Array) -> Array:
     units[..., 0, :] = step * marginals.variance
     units[..., 1, :] = (shift - step * marginals.mean) * np.sqrt(marginals.variance)
     return units
+
+
+def largest_change(marginals: Marginals, change: Array) -> float:
+    """The most that changes (2, m) of the sites do to a marginal, in standard deviations."""
+    return float(np.abs(in_standard_deviations(marginals, change)).max())
 
 
 def cavities(marginals: Marginals, tau: Array, nu: Array) -> tuple[Array, Array]:

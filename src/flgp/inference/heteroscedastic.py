@@ -16,7 +16,6 @@ it after f is integrated out, and f is averaged over g instead of given the aver
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +24,7 @@ from .._linalg import safe_cholesky
 from .._typing import Array
 from ..kernels import SpectralKernel
 from ..likelihoods import AnyLikelihood, Heteroscedastic, Observations
-from .expectation_propagation import AndersonMixer, in_standard_deviations
+from .expectation_propagation import AndersonMixer, largest_change
 from .posterior import DualPosterior, Evaluation, Point, WeightPosterior
 from .sites import Marginals, SiteSolver, make_solver
 
@@ -173,11 +172,9 @@ class _Problem:
         mixer, length = AndersonMixer(), 1.0
         for _ in range(_SWEEPS):
             gap = self._target(now) - now.sites
-            whiten = partial(in_standard_deviations, now.noise)
-            unit_gap = whiten(gap)
-            if float(np.abs(unit_gap).max()) < tolerance:
+            if largest_change(now.noise, gap) < tolerance:
                 break
-            new = self.at(_valid(mixer(now.sites, gap, unit_gap, whiten)))
+            new = self.at(_valid(mixer(now.sites, gap, now.noise)))
             if not new.bound > now.bound:
                 mixer = AndersonMixer()
                 new, length = self._shorter(now, gap, min(2.0 * length, 1.0))

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import linalg
 from scipy.linalg.blas import dtrsm
 
-from .._linalg import safe_cholesky
+from .._linalg import cholesky_of_one_plus, log_determinant, triangular_inverse
 from .._typing import Array
 from ..likelihoods import AnyLikelihood, Categorical, Gaussian, Likelihood
 from ..terms.local.euclidean import LocalModel
@@ -20,7 +20,7 @@ from ..terms.local.euclidean import LocalModel
 class WeightPosterior:
     """β ~ N(mean, C Cᵀ) for f(x) = φ(x) β."""
 
-    mean: Array  # (M,)
+    mean: Array  # (M,), or (M, C) for several functions that share everything but their labels
     factor: Array  # (M, M) C
 
 
@@ -31,7 +31,7 @@ class DualPosterior:
     With w = D^(-1/2) β and f = A w at the rows, the posterior covariance of w is I - Aᵀ Gᵀ G A.
     """
 
-    mean: Array  # (M,)
+    mean: Array  # (M,) or (M, C)
     root: Array  # (M,) d^(1/2)
     rows: Array  # (m, M) A
     scale: Array  # (m,) τ^(1/2)
@@ -40,9 +40,7 @@ class DualPosterior:
     @property
     def inner(self) -> Array:
         """G = L⁻¹ τ^(1/2) (m, m), lower triangular."""
-        inverse, info = linalg.lapack.dtrtri(self.cholesky, lower=1)
-        assert info == 0
-        return inverse * self.scale
+        return triangular_inverse(self.cholesky) * self.scale
 
     @property
     def half(self) -> Array:
@@ -191,11 +189,9 @@ class SitePosterior:
 
 def site_posterior(A: Array, tau: Array, nu: Array) -> SitePosterior:
     """Posterior of v for site precisions τ ≥ 0 (m,) and shifts ν (m,)."""
-    H = (A.T * tau) @ A
-    H[np.diag_indices_from(H)] += 1.0
-    L = safe_cholesky(H)
+    L = cholesky_of_one_plus((A.T * tau) @ A)
     mean = linalg.cho_solve((L, True), A.T @ nu, check_finite=False)
-    return SitePosterior(mean, L, A @ mean, 2.0 * float(np.log(np.diag(L)).sum()))
+    return SitePosterior(mean, L, A @ mean, log_determinant(L))
 
 
 def gradient_log_d(design: Design, factor: Array, dual: Array) -> Array:

@@ -15,6 +15,8 @@ from ..priors import InverseGamma, LogNormal, Prior
 from ..terms import AMPLITUDE, TIME, Constant, Local, Manifold, Terms
 from ..terms.local.euclidean import LocalModel
 
+NOISE = "noise_variance"  # of Gaussian labels, by name
+
 
 @stored("known hyperparameters")
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ class HyperSpace:
             bounds |= part.bounds(scale)
             priors |= part.priors(scale)
         for name in own:
-            noise = name == "noise_variance"
+            noise = name == NOISE
             priors[name] = InverseGamma(0.1, 1e-3 * scale**2) if noise else LogNormal(initial[name], 2.0)
         given = {name: value for name, value in fixed.items() if name in names}
         manifold = next((part for part in terms.parts if isinstance(part, Manifold)), None)

@@ -81,11 +81,11 @@ class WeightField:
         dense = self.parts[0].covariance if self.parts else None
         if dense is None or view.terms[0].rows.width > len(self.constant_factor):
             spread = self.spread(view)
-            return np.einsum("bk,bk->b", spread, spread) + self.gaps(view)
+            return np.einsum("bk,bk->b", spread, spread) + view.gaps(self.gap_variances)
         part, at = self.parts[0], view.terms[0]
         constant = float(self.constant_factor @ self.constant_factor)
         within = at.rows.quadratic(dense) + 2 * at.rows.combine(part.cross) + constant
-        return np.maximum(within, 0.0) + self.gaps(view)
+        return np.maximum(within, 0.0) + view.gaps(self.gap_variances)
 
     def variance_limits(self, view: View) -> Array:
         """No less than Var f (b,), and far cheaper: standard deviations at the nodes, added up."""
@@ -107,26 +107,15 @@ class WeightField:
             total += at.rows.combine(part.factor)
         return total
 
-    def gaps(self, view: View) -> Array:
-        """Variance (b,) that no feature carries."""
-        total = np.zeros(len(view))
-        for part, at in zip(self.parts, view.terms, strict=True):
-            if at.gap is not None:
-                total += at.gap * part.gap_variance
-        return total
-
-    def gap_covariances(self, view: View) -> Array:
-        """The same between points, (b, b)."""
-        total = np.zeros((len(view), len(view)))
-        for part, at in zip(self.parts, view.terms, strict=True):
-            if at.gap is not None:
-                total += at.gap_covariance() * part.gap_variance
-        return total
+    @property
+    def gap_variances(self) -> list[float]:
+        """What a gap in the features of each term is a share of."""
+        return [part.gap_variance for part in self.parts]
 
     def covariances(self, view: View) -> Array:
         """Joint covariance of f at the points, (b, b)."""
         spread = self.spread(view)
-        return spread @ spread.T + self.gap_covariances(view)
+        return spread @ spread.T + view.gap_covariance(self.gap_variances)
 
     def draws(
         self, view: View, n_draws: int, rng: np.random.Generator, weights: Array | None = None
@@ -137,9 +126,7 @@ class WeightField:
         total = self.constant + self.constant_factor @ weights + view.shift()[:, None]
         for part, at in zip(self.parts, view.terms, strict=True):
             total += at.rows.combine(part.mean[:, None] + part.factor @ weights)
-        for part, at in zip(self.parts, view.terms, strict=True):
-            total += at.gap_draws(n_draws, rng) * np.sqrt(part.gap_variance)
-        return total
+        return total + view.gap_draws(self.gap_variances, n_draws, rng)
 
     def term_moments(self, view: View) -> list[tuple[Array, Array]]:
         """Mean and variance (b,) of the constant, then of every term."""
@@ -147,9 +134,7 @@ class WeightField:
         result = [(constant, np.full(len(view), float(self.constant_factor @ self.constant_factor)))]
         for part, at in zip(self.parts, view.terms, strict=True):
             spread = at.rows.combine(part.factor)
-            variance = np.einsum("bk,bk->b", spread, spread)
-            if at.gap is not None:
-                variance += at.gap * part.gap_variance
+            variance = np.einsum("bk,bk->b", spread, spread) + at.gap * part.gap_variance
             result.append((at.rows.combine(part.mean), variance))
         return result
 
@@ -159,6 +144,6 @@ class WeightField:
         for part, at in zip(self.parts, view.terms, strict=True):
             spread = at.rows.combine(part.factor)
             within = float(np.mean(np.einsum("bk,bk->b", spread, spread)) - np.sum(spread.mean(axis=0) ** 2))
-            gap = 0.0 if at.gap is None else float(np.mean(at.gap)) * part.gap_variance
+            gap = float(np.mean(at.gap)) * part.gap_variance
             result.append(float(np.var(at.rows.combine(part.mean))) + max(within, 0.0) + gap)
         return result

@@ -221,7 +221,7 @@ def make_inference(name: str, own: Array, target: Target, terms: Terms) -> Infer
         return CoupledEP(features, target.obs, likelihood.n_classes)
     offset = target.prior_mean
     if isinstance(likelihood, Gaussian):
-        return GaussianInference(features, target.obs, offset)
+        return GaussianInference(features, target.obs.y - offset, target.obs.noise_scale)
     if isinstance(likelihood, Heteroscedastic):
         return HeteroscedasticInference(features, target.obs, offset, _noise_basis(own, terms))
     if name == "auto":

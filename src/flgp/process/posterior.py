@@ -19,7 +19,7 @@ from ..terms import Constant, Manifold, Terms
 from .class_field import class_fields
 from .class_models import PROBIT, Calibration, ClassModel, least_squares_model, probit_model, weighed
 from .draws_field import ChainSettings, DrawsField, mixed_draws, sample_function
-from .evidence import Evidence
+from .evidence import NOISE, Evidence
 from .field import WeightField
 from .integration import IntegratedModel
 from .kriging import JointPosterior
@@ -133,13 +133,14 @@ def _noise(terms: Terms, posterior: NoisyPosterior, values: Mapping[str, float])
     found, count = posterior.log_noise, terms.n_features
     mean, factor, d = np.zeros(count), np.zeros((count, found.factor.shape[1])), np.zeros(count)
     mean[own], factor[own], d[own] = found.mean, found.factor, posterior.variances
-    center = Constant(float(np.log(values["noise_variance"])))
+    center = Constant(float(np.log(values[NOISE])))
     return NoiseFunction(WeightField.of(terms, WeightPosterior(mean, factor), d, center), d)
 
 
 def _kriging(evidence: Evidence, at: Optimum) -> JointPosterior:
     """What prediction needs of the local term."""
-    inference: LocalInference = evidence.inference  # type: ignore[assignment]
+    inference = evidence.inference
+    assert isinstance(inference, LocalInference)
     posterior, count = at.evaluation.posterior, _PREDICTION_NEIGHBORS * inference.n_neighbors
     assert evidence.local is not None
     if isinstance(inference, JointLaplace):

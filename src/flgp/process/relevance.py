@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
-from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 
-from .._linalg import safe_cholesky
+from .._linalg import log_determinant, safe_cholesky
 from .._typing import Array, IntArray
 from ..likelihoods import Bernoulli, Categorical, Gaussian, Heteroscedastic
+from .ascent import ascend
 from .class_models import class_columns
 from .evidence import Target
 
@@ -107,7 +107,7 @@ def learn_relevance(points: Array, labels: Array, weight: Array, kind: Kind) -> 
     few = _evenly(len(X), _FEW)
     models = [_DenseModel(X[few] / unit, Y[few], weight[few], kind.spread) for unit in units]
     climbs = [model.climb(np.log([0.2, 0.5, 0.3, 1.0]), _STEPS) for model in models]
-    best = int(np.argmin([value for value, _ in climbs]))
+    best = int(np.argmax([value for value, _ in climbs]))
     model, theta, unit = models[best], climbs[best][1], units[best]
     slopes: Array = np.zeros(q)
     local: Array = np.zeros(q)
@@ -164,18 +164,16 @@ class _DenseModel:
         self.size = float((X**2).mean(axis=0).sum())  # mean squared distance from the centre
 
     def climb(self, start: Array, steps: int) -> tuple[float, Array]:
-        """Minus the log posterior, and theta, where a climb from `start` ends."""
+        """The log posterior, and theta, where a climb from `start` ends."""
         low = [np.log(1e-6), np.log(1e-6), np.log(1e-6), -4.0]
         high = [np.log(1e3), np.log(1e3), np.log(10.0), 6.0]
         more = len(start) - 4
         bounds = [*zip(low, high, strict=True), *[(-8.0, 8.0)] * more]
-        found = minimize(
-            self.objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": steps}
-        )
-        return float(found.fun), found.x
+        found = ascend(self.log_posterior, start, bounds, maxiter=steps)
+        return -float(found.fun), found.x
 
-    def objective(self, theta: Array) -> tuple[float, Array]:
-        """Minus the log posterior and its gradient."""
+    def log_posterior(self, theta: Array) -> tuple[float, Array]:
+        """Its value and its gradient."""
         k, q = self.Y.shape[1], self.X.shape[1]
         single = len(theta) > 4
         slopes = theta[4 : 4 + q] if single else np.zeros(q)
@@ -190,7 +188,7 @@ class _DenseModel:
         L = safe_cholesky(K * self.scale)
         white = linalg.solve_triangular(L, self.Y, lower=True, check_finite=False)
         alpha = linalg.solve_triangular(L, white, lower=True, trans="T", check_finite=False)
-        value = -k * float(np.log(np.diag(L)).sum()) - 0.5 * float((white**2).sum())
+        value = -0.5 * k * log_determinant(L) - 0.5 * float((white**2).sum())
         precision = _inverse_from(L)
         W = 0.5 * self.scale * (alpha @ alpha.T - k * precision)
         by_slope = a_l * np.einsum("ij,ij->j", x_l, W @ x_l)
@@ -211,4 +209,4 @@ class _DenseModel:
         if single:
             value -= 0.5 * float((theta[4:] ** 2).sum()) / self.spread**2
             gradient[4:] = np.concatenate([by_slope, by_factor]) - theta[4:] / self.spread**2
-        return -value, -gradient
+        return value, gradient

@@ -12,7 +12,7 @@ from scipy.linalg import cholesky
 
 from ...inference.gaussian import GaussianInference
 from ...inference.posterior import Point
-from ...likelihoods import Gaussian, Observations
+from ...likelihoods import Gaussian
 
 
 def timed(function: Callable[[], object]) -> float:
@@ -30,7 +30,7 @@ def evidence_seconds(m: int, M: int, repeats: int = 7) -> tuple[float, float]:
     eigenvalues = np.linspace(0.0, 0.5, M)
     features = rng.standard_normal((m, M))
     y = features @ (np.exp(-4.0 * eigenvalues) * rng.standard_normal(M)) + 0.1 * rng.standard_normal(m)
-    inference = GaussianInference(features, Observations.of(y))
+    inference = GaussianInference(features, y, np.ones(m))
     at = Point(np.exp(-4.0 * eigenvalues), Gaussian(noise_variance=0.01))
     evaluation, factorisation = [], []
     for _ in range(repeats):  # in turn
