@@ -41,7 +41,9 @@ class HeatKernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Heat
     Attributes
     ----------
     anchors_ : array of shape (s, p)
-        Of a point cloud.
+        Of a point cloud, in the columns' units.
+    scaling_ : EvenColumns or None
+        What the geometry's columns go through.
     geometry_, basis_
         The fitted geometry, and its eigenfunctions.
     eigenvalues_ : array of shape (M,)

@@ -14,7 +14,7 @@ from .columns import mapped
 # Tails are heavy where the excess kurtosis is above that of a Laplace or exponential tail's two sides.
 _HEAVY = 3.0
 # Units that differ by less than this are one.
-_UNEVEN = 1.5
+_UNEVEN = 2.0
 # Where numbers, in units of the tail, are cut: rows to predict may be anywhere.
 _FARTHEST = 1e300
 
