@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from .._typing import Array
@@ -62,6 +64,7 @@ class AndersonMixer:
         return point + gap + (share @ moves).reshape(point.shape)
 
 
+@dataclass(frozen=True, eq=False)
 class ExpectationPropagation:
     """Parallel EP: one factorisation updates all sites, so each sweep costs as much as one Newton step.
 
@@ -70,17 +73,11 @@ class ExpectationPropagation:
     nowhere. That converges for every log-concave likelihood known but costs a loop over the rows. At a fixed
     point the evidence is stationary in the sites, so its derivatives in the hyperparameters need no implicit
     terms.
-
-    Parameters
-    ----------
-    features : array of shape (m, M)
-    obs : Observations
-    offset : float
-        The prior mean of f.
     """
 
-    def __init__(self, features: Array, obs: Observations, offset: float | Array = 0.0) -> None:
-        self.features, self.obs, self.offset = features, obs, offset
+    features: Array  # (m, M)
+    obs: Observations
+    offset: float | Array = 0.0  # the prior mean of f, (m,) or one number
 
     def evaluate(self, at: Point) -> Evaluation:
         """`at.state` holds the site precisions and shifts (2, m) of an evaluation nearby.

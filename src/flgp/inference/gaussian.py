@@ -7,7 +7,7 @@ from scipy import linalg
 
 from .._linalg import cholesky_of_one_plus, log_determinant, triangular_inverse
 from .._typing import Array
-from .posterior import DualPosterior, Evaluation, Point, WeightPosterior
+from .posterior import DualPosterior, Evaluation, Point, Posterior, WeightPosterior
 
 
 class GaussianInference:
@@ -86,7 +86,7 @@ class GaussianInference:
         squares: float,
         gradient: Array,
         by_noise: float,
-        posterior: WeightPosterior | DualPosterior,
+        posterior: Posterior,
     ) -> Evaluation:
         log_det = log_determinant(L) + self._m * np.log(noise)
         value = self._constant - 0.5 * (self._C * log_det + squares)

@@ -25,7 +25,7 @@ from .._typing import Array
 from ..kernels import SpectralKernel
 from ..likelihoods import AnyLikelihood, Heteroscedastic, Observations
 from .expectation_propagation import AndersonMixer, largest_change
-from .posterior import DualPosterior, Evaluation, Point, WeightPosterior
+from .posterior import Evaluation, Point, Posterior, WeightPosterior
 from .sites import Marginals, SiteSolver, make_solver
 
 _SWEEPS = 300
@@ -69,8 +69,8 @@ class NoiseBasis:
 class NoisyPosterior:
     """The weights of f, and those of g - log σ²."""
 
-    function: WeightPosterior | DualPosterior
-    log_noise: WeightPosterior | DualPosterior
+    function: Posterior
+    log_noise: Posterior
     variances: Array  # (M,) prior variances of the weights of g
 
 
@@ -214,7 +214,7 @@ class _Problem:
             bound = -np.inf
         return _Both(sites, noise, precision, function, squares, bound)
 
-    def posterior_of_f(self, precision: Array) -> WeightPosterior | DualPosterior:
+    def posterior_of_f(self, precision: Array) -> Posterior:
         """The weights of f for known precisions (m,) of the labels."""
         shift = precision * self.residual
         return self.function.finish(self.function.marginals(precision, shift), precision, shift)[1]

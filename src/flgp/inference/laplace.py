@@ -13,19 +13,13 @@ from .posterior import Design, Evaluation, Point, SitePosterior, gradient_log_d,
 from .weighted import WeightedLikelihood
 
 
+@dataclass(frozen=True, eq=False)
 class LaplaceInference:
-    """Mode, curvature and Laplace evidence for a likelihood that acts row by row.
+    """Mode, curvature and Laplace evidence for a likelihood that acts row by row."""
 
-    Parameters
-    ----------
-    features : array of shape (m, M)
-    obs : Observations
-    offset : float
-        The prior mean of f.
-    """
-
-    def __init__(self, features: Array, obs: Observations, offset: float | Array = 0.0) -> None:
-        self.features, self.obs, self.offset = features, obs, offset
+    features: Array  # (m, M)
+    obs: Observations
+    offset: float | Array = 0.0  # the prior mean of f, (m,) or one number
 
     def evaluate(self, at: Point) -> Evaluation:
         """`at.state` is ∂ log p/∂f (m,) at the mode of an evaluation nearby: there v = Aᵀ ∂ log p/∂f."""

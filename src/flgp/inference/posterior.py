@@ -53,6 +53,9 @@ class DualPosterior:
         return self.root[:, None] * shrunk_factor(self.half)
 
 
+Posterior = WeightPosterior | DualPosterior
+
+
 def shrunk_factor(half: Array) -> Array:
     """C (M, M) with C Cᵀ = I - halfᵀ half, for `half` (m, M) with singular values below 1."""
     _, singular, right = linalg.svd(half, full_matrices=False, check_finite=False)

@@ -11,7 +11,7 @@ from scipy.linalg.blas import dtrsm
 
 from .._linalg import cholesky_of_one_plus, log_determinant, triangular_inverse
 from .._typing import Array
-from .posterior import DualPosterior, WeightPosterior
+from .posterior import DualPosterior, Posterior, WeightPosterior
 
 # A marginal variance is kept at least this share of the prior's: below it there is only rounding.
 _SMALLEST_SHARE = 1e-12
@@ -45,9 +45,7 @@ class SiteSolver(Protocol):
         """Coordinates u with f = basis u: the basis (m, k) and the posterior covariance (k, k) of u."""
         ...
 
-    def finish(
-        self, marginals: Marginals, tau: Array, nu: Array
-    ) -> tuple[Array, WeightPosterior | DualPosterior]:
+    def finish(self, marginals: Marginals, tau: Array, nu: Array) -> tuple[Array, Posterior]:
         """½[(A_iᵀα)² - (AᵀRA)_ii] (M,), R = (K + τ⁻¹)⁻¹, and the posterior of the weights."""
         ...
 

@@ -11,7 +11,7 @@ import numpy as np
 from .._linalg import triangular_product, triangular_squares
 from .._stored import stored
 from .._typing import Array
-from ..inference.posterior import DualPosterior, WeightPosterior, shrunk_factor
+from ..inference.posterior import DualPosterior, Posterior, shrunk_factor
 from ..terms import Constant, Terms
 from ..terms.base import View
 
@@ -169,7 +169,7 @@ class ClassField:
 
 def class_fields(
     terms: Terms,
-    posteriors: Sequence[WeightPosterior | DualPosterior],
+    posteriors: Sequence[Posterior],
     d: Array,
     constants: Sequence[Constant],
 ) -> list[ClassField]:
@@ -179,14 +179,16 @@ def class_fields(
     """
     rows = posteriors[0].rows if isinstance(posteriors[0], DualPosterior) else None
     prior, spans = SharedPrior.of(terms, d, constants[0], rows), terms.spans()
+    means = np.stack([posterior.mean for posterior in posteriors], axis=1)
+    at_nodes = [part.at_nodes(means[span]) for part, span in zip(terms.parts, spans, strict=True)]
     result: list[ClassField] = []
-    for posterior, constant in zip(posteriors, constants, strict=True):
+    for c, (posterior, constant) in enumerate(zip(posteriors, constants, strict=True)):
         if isinstance(posterior, DualPosterior):
             factor = posterior.inner.T
         else:  # a feature whose variance is 0 counts for nothing, whatever its weight does
             root = np.sqrt(d)[:, None]
             factor = np.divide(posterior.factor, root, out=np.zeros_like(posterior.factor), where=root > 0)
-        nodes = [part.at_nodes(posterior.mean[span]) for part, span in zip(terms.parts, spans, strict=True)]
+        nodes = [np.ascontiguousarray(values[:, c]) for values in at_nodes]
         mean = constant.mean + (float(posterior.mean[-1]) if constant.learned else 0.0)
         # Least squares is as sure of every class: then one factor serves all.
         same = bool(result) and np.array_equal(result[0].factor, factor)

@@ -18,7 +18,7 @@ import numpy as np
 from .._stored import stored
 from .._typing import Array
 from ..inference.expectation_propagation import cavities
-from ..inference.posterior import DualPosterior, WeightPosterior
+from ..inference.posterior import Posterior
 from ..inference.sites import make_solver
 from ..likelihoods import AnyLikelihood, Bernoulli, Categorical, Gaussian, Observations
 from ..terms import Constant, Terms
@@ -55,7 +55,7 @@ class ClassModel:
     """One explanation: the posteriors of all latent functions, and its predictions of left-out labels."""
 
     name: str
-    posteriors: tuple[WeightPosterior | DualPosterior, ...]
+    posteriors: tuple[Posterior, ...]
     variances: Array  # (M,) or (M + 1,), prior ones, a learned constant's included
     constants: tuple[Constant, ...]
     left_out: Array  # (m,) probability of each label given all others
@@ -90,7 +90,7 @@ def column_constant(target: Target, columns: Array) -> float:
 
 def probit_model(
     target: Target,
-    posteriors: tuple[WeightPosterior | DualPosterior, ...],
+    posteriors: tuple[Posterior, ...],
     variances: Array,
     mean: Array,
     variance: Array,

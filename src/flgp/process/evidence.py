@@ -12,7 +12,7 @@ from .._typing import Array, IntArray
 from ..inference.posterior import Evaluation, Inference, Point
 from ..likelihoods import AnyLikelihood, Categorical, Observations
 from ..priors import InverseGamma, LogNormal, Prior
-from ..terms import AMPLITUDE, TIME, Constant, Local, Manifold, Terms
+from ..terms import AMPLITUDE, TIME, Constant, Local, Manifold, Term, Terms
 from ..terms.local.euclidean import LocalModel
 
 NOISE = "noise_variance"  # of Gaussian labels, by name
@@ -84,7 +84,8 @@ class HyperSpace:
         names = (*terms.parameters, *extra[:2], *own, *extra[2:])
         bounds: dict[str, tuple[float, float]] = {}
         priors: dict[str, Prior] = {}
-        for part in (*terms.parts, *([] if local is None else [local])):
+        parts: list[Term | Local] = [*terms.parts, *([] if local is None else [local])]
+        for part in parts:
             bounds |= part.bounds(scale)
             priors |= part.priors(scale)
         for name in own:

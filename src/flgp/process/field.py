@@ -9,7 +9,7 @@ import numpy as np
 
 from .._stored import stored
 from .._typing import Array
-from ..inference.posterior import DualPosterior, WeightPosterior
+from ..inference.posterior import Posterior, WeightPosterior
 from ..terms import Constant, Terms
 from ..terms.base import View
 
@@ -47,9 +47,7 @@ class WeightField:
     constant_factor: Array  # (K,) row of the joint factor that belongs to c
 
     @classmethod
-    def of(
-        cls, terms: Terms, posterior: WeightPosterior | DualPosterior, d: Array, constant: Constant
-    ) -> WeightField:
+    def of(cls, terms: Terms, posterior: Posterior, d: Array, constant: Constant) -> WeightField:
         """Field of weights β with prior variances d, the last of them the constant's if it is learned."""
         M = terms.n_features
         factor = posterior.factor

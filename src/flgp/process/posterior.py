@@ -13,7 +13,7 @@ from ..inference.dense import DenseInference
 from ..inference.expectation_propagation import ExpectationPropagation
 from ..inference.heteroscedastic import HeteroscedasticInference, NoisyPosterior
 from ..inference.local import JointLaplace, LocalInference
-from ..inference.posterior import DualPosterior, WeightPosterior
+from ..inference.posterior import Posterior, WeightPosterior
 from ..likelihoods import AnyLikelihood, Categorical, Gaussian
 from ..terms import Constant, Manifold, Terms
 from .class_field import class_fields
@@ -28,8 +28,6 @@ from .local_field import LocalField
 from .mixture import Component, Field, LatentFunction, NoiseFunction
 from .process import Process
 from .search import Optimum
-
-ClassPosterior = WeightPosterior | DualPosterior
 
 # A prediction solves one system where the evidence solves m of them sixty times, so it can afford more.
 _PREDICTION_NEIGHBORS = 2
@@ -228,6 +226,6 @@ def _class_components(terms: Terms, model: ClassModel, likelihood: AnyLikelihood
     return [Component(model.weight, 0, field, likelihood, variances, constant) for field in fields]
 
 
-def _each(posterior: ClassPosterior | tuple[ClassPosterior, ...]) -> tuple[ClassPosterior, ...]:
+def _each(posterior: Posterior | tuple[Posterior, ...]) -> tuple[Posterior, ...]:
     """Of every latent function, also where there is only one."""
     return posterior if isinstance(posterior, tuple) else (posterior,)

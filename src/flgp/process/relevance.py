@@ -162,6 +162,9 @@ class _DenseModel:
         self.unit = float(default_relevance(X.std(axis=0)).local[0])
         self.scale = float(np.mean(Y**2))
         self.size = float((X**2).mean(axis=0).sum())  # mean squared distance from the centre
+        # From differences: products would leave rounding where points are the same and the scale is short.
+        self.apart = cdist(X, X, "sqeuclidean")
+        self.inner = X @ X.T / self.size
 
     def climb(self, start: Array, steps: int) -> tuple[float, Array]:
         """The log posterior, and theta, where a climb from `start` ends."""
@@ -176,14 +179,15 @@ class _DenseModel:
         """Its value and its gradient."""
         k, q = self.Y.shape[1], self.X.shape[1]
         single = len(theta) > 4
-        slopes = theta[4 : 4 + q] if single else np.zeros(q)
-        local = theta[4 + q :] if single else np.zeros(q)
         a_l, a_u, noise, common = np.exp(theta[:4])
-        x_l = self.X * np.exp(0.5 * slopes) / np.sqrt(self.size)
-        x_u = self.X * (self.unit * common * np.exp(local))
-        # From differences: products would leave rounding where points are the same and the scale is short.
-        K_u = a_u * np.exp(-0.5 * cdist(x_u, x_u, "sqeuclidean"))
-        K = a_l * (x_l @ x_l.T) + K_u + 1.0
+        if single:
+            x_l = self.X * np.exp(0.5 * theta[4 : 4 + q]) / np.sqrt(self.size)
+            x_u = self.X * (self.unit * common * np.exp(theta[4 + q :]))
+            inner, apart = x_l @ x_l.T, cdist(x_u, x_u, "sqeuclidean")
+        else:
+            inner, apart = self.inner, (self.unit * common) ** 2 * self.apart
+        K_u = a_u * np.exp(-0.5 * apart)
+        K = a_l * inner + K_u + 1.0
         K[np.diag_indices_from(K)] += noise * self.noise + _JITTER * (1.0 + a_l + a_u)
         L = safe_cholesky(K * self.scale)
         white = linalg.solve_triangular(L, self.Y, lower=True, check_finite=False)
@@ -191,14 +195,11 @@ class _DenseModel:
         value = -0.5 * k * log_determinant(L) - 0.5 * float((white**2).sum())
         precision = _inverse_from(L)
         W = 0.5 * self.scale * (alpha @ alpha.T - k * precision)
-        by_slope = a_l * np.einsum("ij,ij->j", x_l, W @ x_l)
-        # -½ Σ_ij V_ij (x_i - x_j)² for each column, V = W∘K_u
         V = W * K_u
-        by_factor = 2.0 * (np.einsum("ij,ij->j", x_u, V @ x_u) - V.sum(axis=1) @ x_u**2)
         gradient = np.zeros(len(theta))
-        gradient[0], gradient[1] = by_slope.sum(), V.sum()
+        gradient[0], gradient[1] = a_l * np.vdot(W, inner), V.sum()
         gradient[2] = noise * float(np.diag(W) @ self.noise)
-        gradient[3] = by_factor.sum()
+        gradient[3] = -np.vdot(V, apart)
         # The priors of the package: half-normal deviations, a weak one for the noise.
         for i in (0, 1):
             value += 0.5 * theta[i] - np.exp(theta[i]) / 18.0
@@ -207,6 +208,9 @@ class _DenseModel:
         gradient[2] += -0.1 + 1e-3 / noise
         gradient[3] -= theta[3] / _COMMON**2
         if single:
+            by_slope = a_l * np.einsum("ij,ij->j", x_l, W @ x_l)
+            # -½ Σ_ij V_ij (x_i - x_j)² for each column
+            by_factor = 2.0 * (np.einsum("ij,ij->j", x_u, V @ x_u) - V.sum(axis=1) @ x_u**2)
             value -= 0.5 * float((theta[4:] ** 2).sum()) / self.spread**2
             gradient[4:] = np.concatenate([by_slope, by_factor]) - theta[4:] / self.spread**2
         return value, gradient

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -194,7 +194,7 @@ class Term(Protocol):
 class Terms:
     """The terms that all latent functions share, side by side; each function also has its own constant."""
 
-    parts: tuple[Any, ...]  # Term
+    parts: tuple[Term, ...]
 
     @property
     def parameters(self) -> tuple[str, ...]:
