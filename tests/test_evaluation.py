@@ -170,7 +170,10 @@ def test_the_comparison_speaks_of_both_measures(task, right, sure):
     values = {name: {"accuracy": 0.9, "log_loss": 0.3, "rmse": 2.0, "nll": 1.0} for name in ("flgp", "k-NN")}
     losses = {"flgp": np.ones(200), "k-NN": 1.0 + 0.05 * sure + scatter}
     errors = {"flgp": np.ones(200), "k-NN": 1.0 + 0.05 * right + scatter}
-    found = Evaluation(task, 5, *[np.zeros(200)] * 8, 0.95, values, losses, errors)
+    arrays = dict.fromkeys(("rows", "y", "prediction"), np.zeros(200))
+    found = Evaluation(
+        task=task, n_folds=5, **arrays, coverage=0.95, scores=values, losses=losses, errors=errors
+    )
     said = _how(found, "k-NN")
     if right == sure == 0:
         assert said == "There is no clear difference between the two"

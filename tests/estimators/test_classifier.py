@@ -193,3 +193,23 @@ def test_two_classes_by_the_mean_are_those_by_probability():
     p = model.predict_proba(new)
     clear = np.abs(p[:, 1] - 0.5) > 1e-12
     np.testing.assert_array_equal(model.predict(new)[clear], model.classes_[p.argmax(axis=1)][clear])
+
+
+@pytest.mark.parametrize("settings", [{}, {"hyperparameters": "integrate"}])
+def test_one_of_two_classes_is_told_without_variances_where_their_limits_suffice(settings, monkeypatch):
+    """Class models, or points of a quadrature, that disagree on a row: mostly it does not matter how much."""
+    data = circles(600, random_state=1)
+    y = np.full(600, -1)
+    y[::15] = np.where(data.X[::15, 0] > 0.2, data.y[::15], 1 - data.y[::15])
+    model = FLGPClassifier(random_state=0, **settings).fit(data.X, y)
+    rows = np.random.default_rng(0).uniform(-3, 3, (2000, 2))
+    most_probable, asked = model.predict_proba(rows).argmax(axis=1), []
+    whole = FLGPClassifier._probabilities
+
+    def counted(self, views):
+        asked.append(len(views[0]))
+        return whole(self, views)
+
+    monkeypatch.setattr(FLGPClassifier, "_probabilities", counted)
+    np.testing.assert_array_equal(model.predict(rows), most_probable)
+    assert sum(asked) < 60

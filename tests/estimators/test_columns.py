@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from flgp.estimators._model import locate
 from flgp.estimators.columns import choose_roles, positions, scaled_columns
+from flgp.estimators.locator import Locator
 from flgp.geometry.point_cloud import PointCloud
 
 
@@ -11,7 +11,7 @@ def test_all_columns_by_default(rng):
     roles = choose_roles(PointCloud(n_anchors=5), 3, None)
     geometry = PointCloud(n_anchors=5).fit(X, rng)
     np.testing.assert_array_equal(roles.geometry_of(X), X)
-    np.testing.assert_array_equal(locate(geometry, roles, X, True).coordinates, X)
+    np.testing.assert_array_equal(Locator(geometry, roles).coordinates(X), X)
 
 
 def test_positions_names_and_factors(rng):

@@ -1,5 +1,7 @@
 """Numbers at the ends of their range: refused by name, or handled."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -112,38 +114,42 @@ def test_points_that_rounding_cannot_tell_apart_have_a_dimension():
     assert 0 < estimate_intrinsic_dimension(X) <= 3
 
 
+@cache
+def on_three_waves(offset, factor, **options):
+    X, angle = ring(300)
+    y = np.sin(3 * angle) + 0.1 * np.random.default_rng(0).standard_normal(300)
+    y[60:] = np.nan
+    sizes = {"n_anchors": 60, "n_eigenpairs": 30, "random_state": 0, "residual_kernel": "matern32"}
+    model = FLGPRegressor(**sizes, **options).fit(X, offset + factor * y)
+    return *model.predict(X, return_std=True), model.predict_interval(X, 0.9).T
+
+
 @pytest.mark.parametrize("options", [{}, {"hyperparameters": "integrate"}, {"residual": "local"}], ids=str)
 @pytest.mark.parametrize(
     ("offset", "factor"), [(1e7, 1.0), (-1e10, 1.0), (1e12, 1e3), (-1e12, 1e2), (0.0, 1e-9)]
 )
 def test_shifted_and_scaled_labels_shift_and_scale_the_answers(offset, factor, options):
-    X, angle = ring(300)
-    y = np.sin(3 * angle) + 0.1 * np.random.default_rng(0).standard_normal(300)
-    y[60:] = np.nan
-    settings = {
-        "n_anchors": 60,
-        "n_eigenpairs": 30,
-        "random_state": 0,
-        "residual_kernel": "matern32",
-    } | options
-    mean, std = FLGPRegressor(**settings).fit(X, y).predict(X, return_std=True)
-    model = FLGPRegressor(**settings).fit(X, offset + factor * y)
-    found, spread = model.predict(X, return_std=True)
+    mean, std, _ = on_three_waves(0.0, 1.0, **options)
+    found, spread, (low, high) = on_three_waves(offset, factor, **options)
     np.testing.assert_allclose((found - offset) / factor, mean, atol=0.05)
     np.testing.assert_allclose(spread / factor, std, rtol=0.1)
-    low, high = model.predict_interval(X, 0.9).T
     assert ((low < found) & (found < high)).all()
+
+
+@cache
+def on_one_wave(offset, factor, likelihood):
+    X, angle = ring(120, noise=0.02)
+    y = np.sin(angle) + 0.1 * np.random.default_rng(0).standard_normal(120)
+    y[40:] = np.nan
+    model = FLGPRegressor(likelihood=likelihood, **SMALL).fit(X, offset + factor * y)
+    return model.predict(X, return_std=True)
 
 
 @pytest.mark.parametrize(("offset", "factor"), [(1e7, 1.0), (-1e12, 1.0), (1e12, 1e12), (0.0, 1e-12)])
 @pytest.mark.parametrize("likelihood", ["student_t", "asymmetric_laplace"])
 def test_other_real_labels_are_shifted_and_scaled_too(likelihood, offset, factor):
-    X, angle = ring(120, noise=0.02)
-    y = np.sin(angle) + 0.1 * np.random.default_rng(0).standard_normal(120)
-    y[40:] = np.nan
-    model = FLGPRegressor(likelihood=likelihood, **SMALL)
-    mean, std = model.fit(X, y).predict(X, return_std=True)
-    moved, width = model.fit(X, offset + factor * y).predict(X, return_std=True)
+    mean, std = on_one_wave(0.0, 1.0, likelihood)
+    moved, width = on_one_wave(offset, factor, likelihood)
     # Searches end within their tolerance, and labels with an offset of 1e12 keep four digits of their own.
     np.testing.assert_allclose((moved - offset) / factor, mean, atol=0.02)
     np.testing.assert_allclose(width / factor, std, rtol=0.05)

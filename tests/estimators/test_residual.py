@@ -245,9 +245,7 @@ def test_a_part_of_the_labels_has_the_dense_evidence_of_these():
     fitted = model(residual_kernel="matern32", n_residual_neighbors=50, mean="zero").fit(X, target)
     (function,), rows = relearned(fitted), np.arange(3, 50, 2)
     evidence, values = function.evidence, function.best.values
-    found = evidence.inference.take(rows).evaluate(
-        evidence.variances(values), evidence.likelihood_at(values), local=evidence.local_at(values)
-    )
+    found = evidence.inference.take(rows).evaluate(evidence.point(values))
     K = fitted.covariance(X[rows])
     noisy = K + fitted.noise_variance_ * np.eye(len(rows))
     expected = multivariate_normal(np.zeros(len(rows)), noisy).logpdf(y[rows])

@@ -61,9 +61,7 @@ def test_all_neighbors_give_the_dense_approximation(likelihood):
     (function,) = relearned(fitted)
     evidence, values = function.evidence, function.best.values
     part = evidence.inference.take(some)
-    found = part.evaluate(
-        evidence.variances(values), evidence.likelihood_at(values), local=evidence.local_at(values)
-    ).log_evidence
+    found = part.evaluate(evidence.point(values)).log_evidence
     K = prior_covariance(fitted, X[:110], likelihood.latent_scale(obs) ** 2)
     offset = likelihood.initial_mean(obs)
     evidence, dual, W = dense_laplace(fitted.likelihood_, obs, K[:70, :70], offset)

@@ -8,8 +8,8 @@ import pytest
 import flgp
 from conftest import ring
 from flgp import FLGPClassifier, FLGPRegressor
-from flgp.estimators.coverage import correlated, cover, diffusion_time, typical
-from flgp.estimators.suggestion import STRATEGIES, _condition
+from flgp.estimators.coverage import _condition, correlated, cover, diffusion_time, typical
+from flgp.estimators.suggestion import STRATEGIES
 
 SMALL = {"n_anchors": 60, "n_eigenpairs": 20, "random_state": 0, "n_jobs": 1}
 
@@ -29,7 +29,7 @@ def test_conditioning_is_that_of_a_gaussian():
     whole = np.concatenate([S, R])
     K = whole @ whole.T
     expected = K - np.outer(K[:, 2], K[2]) / (K[2, 2] + 0.7)
-    _condition(S, R, 2, 0.7)
+    _condition(S[2].copy(), 0.7, (S, R))
     changed = np.concatenate([S, R])
     np.testing.assert_allclose(changed @ changed.T, expected, atol=1e-12)
 

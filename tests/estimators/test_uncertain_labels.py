@@ -62,16 +62,16 @@ def test_derivatives_of_noisy_labels(rng):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_wrong_labels_do_not_turn_a_cluster(n_classes, tmp_path):
-    X, c, rng = rings(n_classes, 800)
+    X, c, rng = rings(n_classes, 600)
     y = np.full(len(c), -1)
-    rows = rng.permutation(len(c))[:160]
+    rows = rng.permutation(len(c))[:100]
     y[rows] = c[rows]
-    wrong = rows[:32]
-    y[wrong] = (c[wrong] + rng.integers(1, n_classes, 32)) % n_classes
+    wrong = rows[:20]
+    y[wrong] = (c[wrong] + rng.integers(1, n_classes, 20)) % n_classes
     model = FLGPClassifier(label_noise="auto", **SMALL).fit(X, y)
     assert 0.1 <= model.label_noise_ <= 0.5  # 0.2·C/(C - 1), with a right one by chance now and then
     assert np.mean(model.predict(X) == c) > 0.98
-    assert model.predict_proba(X[wrong])[np.arange(32), c[wrong]].mean() > 0.8
+    assert model.predict_proba(X[wrong])[np.arange(20), c[wrong]].mean() > 0.8
     save(model, tmp_path / "m.flgp")
     again = load(tmp_path / "m.flgp")
     np.testing.assert_allclose(again.predict_proba(X), model.predict_proba(X), rtol=1e-9)

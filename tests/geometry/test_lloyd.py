@@ -27,10 +27,10 @@ def test_closures_end_where_full_rounds_do(monkeypatch, n_clusters, many):
     monkeypatch.setattr(lloyd, "_LEADING_VARIANCE", 2.0)  # all columns
     monkeypatch.setattr(lloyd, "_CLOSURE", 100)  # small, so that they do differ
     monkeypatch.setattr(lloyd, "_MANY_CLUSTERS", many)
-    near = plain_lloyd(X, n_clusters, np.random.default_rng(0), 20)
+    near = plain_lloyd(X, n_clusters, np.random.default_rng(0).permutation(len(X)), 20)
     monkeypatch.setattr(lloyd, "_FEW_CLUSTERS", n_clusters)
     monkeypatch.setattr(lloyd, "_MANY_CLUSTERS", n_clusters)
-    full = plain_lloyd(X, n_clusters, np.random.default_rng(0), 20)
+    full = plain_lloyd(X, n_clusters, np.random.default_rng(0).permutation(len(X)), 20)
     seeds = X[np.random.default_rng(0).permutation(len(X))[:n_clusters]]
     assert not np.array_equal(near, full)
     assert inertia(X, near) < 1.02 * inertia(X, full)
@@ -40,9 +40,9 @@ def test_closures_end_where_full_rounds_do(monkeypatch, n_clusters, many):
 def test_leading_directions_lose_little(monkeypatch):
     X = clouds()
     assert lloyd._leading((X - X.mean(axis=0)).astype(np.float32)).shape[1] < 10
-    some = plain_lloyd(X, 600, np.random.default_rng(0), 20)
+    some = plain_lloyd(X, 600, np.random.default_rng(0).permutation(len(X)), 20)
     monkeypatch.setattr(lloyd, "_LEADING_VARIANCE", 2.0)
-    full = plain_lloyd(X, 600, np.random.default_rng(0), 20)
+    full = plain_lloyd(X, 600, np.random.default_rng(0).permutation(len(X)), 20)
     assert inertia(X, some) < 1.03 * inertia(X, full)
     noise = np.random.default_rng(0).normal(size=(700, 30)).astype(np.float32)
     assert lloyd._leading(noise) is noise
@@ -50,9 +50,9 @@ def test_leading_directions_lose_little(monkeypatch):
 
 def test_the_number_of_threads_does_not_matter():
     X = clouds()
-    one = plain_lloyd(X, 600, np.random.default_rng(1), 5)
+    one = plain_lloyd(X, 600, np.random.default_rng(1).permutation(len(X)), 5)
     with threads(2):
-        two = plain_lloyd(X, 600, np.random.default_rng(1), 5)
+        two = plain_lloyd(X, 600, np.random.default_rng(1).permutation(len(X)), 5)
     np.testing.assert_array_equal(one, two)
 
 

@@ -8,6 +8,7 @@ import pytest
 from flgp.inference.chains import run_chains
 from flgp.inference.coupled import CoupledEP
 from flgp.inference.gibbs import gibbs_sampler
+from flgp.inference.posterior import Point
 from flgp.likelihoods import Categorical, Observations
 
 
@@ -23,18 +24,18 @@ def problem(m=24, M=9, C=3, seed=0, weight=None):
 def test_the_gradient_is_that_of_the_evidence(m, M):
     features, obs, d = problem(m, M)
     inference, likelihood = CoupledEP(features, obs, 3), Categorical(3)
-    found, h = inference.evaluate(d, likelihood), 1e-4
+    found, h = inference.evaluate(Point(d, likelihood)), 1e-4
     for i in range(0, M, 3):
         up, down = d.copy(), d.copy()
         up[i] *= np.exp(h)
         down[i] *= np.exp(-h)
-        values = [inference.evaluate(part, likelihood).log_evidence for part in (up, down)]
+        values = [inference.evaluate(Point(part, likelihood)).log_evidence for part in (up, down)]
         assert found.gradient_log_d[i] == pytest.approx((values[0] - values[1]) / (2 * h), abs=1e-4)
 
 
 def test_the_evidence_is_that_of_importance_sampling():
     features, obs, d = problem(6, 4, seed=1)
-    found = CoupledEP(features, obs, 3).evaluate(d, Categorical(3))
+    found = CoupledEP(features, obs, 3).evaluate(Point(d, Categorical(3)))
     rng = np.random.default_rng(0)
     draws = features @ (np.sqrt(d)[:, None] * rng.standard_normal((100_000, 4, 3)))
     draws = draws + rng.standard_normal(draws.shape)
@@ -45,9 +46,9 @@ def test_the_evidence_is_that_of_importance_sampling():
 def test_a_weight_counts_as_copies():
     features, obs, d = problem(10, 5)
     twice = np.repeat(np.arange(10), 2)
-    copied = CoupledEP(features[twice], obs.take(twice), 3).evaluate(d, Categorical(3))
+    copied = CoupledEP(features[twice], obs.take(twice), 3).evaluate(Point(d, Categorical(3)))
     weighted = CoupledEP(features, Observations.of(obs.y, weight=np.full(10, 2.0)), 3)
-    found = weighted.evaluate(d, Categorical(3))
+    found = weighted.evaluate(Point(d, Categorical(3)))
     assert found.log_evidence == pytest.approx(copied.log_evidence, abs=1e-4)
     for one, other in zip(found.posterior, copied.posterior, strict=True):
         np.testing.assert_allclose(one.mean, other.mean, atol=1e-4)
@@ -55,7 +56,7 @@ def test_a_weight_counts_as_copies():
 
 def test_probabilities_are_those_of_long_chains():
     features, obs, d = problem(40, 6, 4, seed=2)
-    found, likelihood = CoupledEP(features, obs, 4).evaluate(d, Categorical(4)), Categorical(4)
+    found, likelihood = CoupledEP(features, obs, 4).evaluate(Point(d, Categorical(4))), Categorical(4)
     new = np.random.default_rng(3).standard_normal((30, 6)) / np.sqrt(6)
     mean = np.stack([new @ part.mean for part in found.posterior], axis=1)
     spread = [new @ part.factor for part in found.posterior]
@@ -72,10 +73,10 @@ def test_probabilities_are_those_of_long_chains():
 def test_labels_that_are_left_out():
     features, obs, d = problem(20, 5, seed=4)
     likelihood = Categorical(3)
-    found = CoupledEP(features, obs, 3).evaluate(d, likelihood)
+    found = CoupledEP(features, obs, 3).evaluate(Point(d, likelihood))
     for i in (0, 7, 19):
         rest = np.delete(np.arange(20), i)
-        without = CoupledEP(features[rest], obs.take(rest), 3).evaluate(d, likelihood)
+        without = CoupledEP(features[rest], obs.take(rest), 3).evaluate(Point(d, likelihood))
         mean = np.array([[features[i] @ part.mean for part in without.posterior]])
         variance = np.array([[((features[i] @ part.factor) ** 2).sum() for part in without.posterior]])
         p = likelihood.probabilities(mean, variance)[0, int(obs.y[i])]
@@ -84,6 +85,6 @@ def test_labels_that_are_left_out():
 
 def test_separable_labels_under_a_wide_prior_settle():
     features, obs, d = problem(30, 40, 5, seed=5)
-    found = CoupledEP(features, obs, 5).evaluate(1e6 * d, Categorical(5))
+    found = CoupledEP(features, obs, 5).evaluate(Point(1e6 * d, Categorical(5)))
     assert np.isfinite(found.log_evidence)
     assert np.isfinite(found.gradient_log_d).all()

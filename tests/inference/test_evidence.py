@@ -13,6 +13,7 @@ from flgp.geometry.spectrum import fit_spectrum
 from flgp.inference.expectation_propagation import ExpectationPropagation
 from flgp.inference.gaussian import GaussianInference
 from flgp.inference.laplace import LaplaceInference
+from flgp.inference.posterior import Point
 from flgp.likelihoods import (
     Bernoulli,
     Binomial,
@@ -64,7 +65,7 @@ def test_gaussian_is_the_dense_gp(m, M):
     scale = rng.uniform(0.5, 2.0, m)
     y, noise = f + rng.normal(size=m), 0.3
     obs = Observations.of(y, noise_scale=scale)
-    result = GaussianInference(features, obs, 0.7).evaluate(d, Gaussian(noise_variance=noise))
+    result = gaussian(features, obs, 0.7).evaluate(Point(d, Gaussian(noise_variance=noise)))
     K = (features * d) @ features.T + noise * np.diag(scale)
     expected = multivariate_normal(np.full(m, 0.7), K).logpdf(y)
     assert result.log_evidence == pytest.approx(expected, rel=1e-10)
@@ -81,7 +82,7 @@ def test_gaussian_matches_the_r_package(oracle):
     top = fit_spectrum(sparse.csr_array(Z.T @ Z), 120, 12)
     phi, d = Z @ top.lift, np.exp(-30 * top.eigenvalues)
     obs = Observations.of(oracle.regression_y[:30])
-    result = GaussianInference(phi[:30], obs).evaluate(d, Gaussian(noise_variance=0.25))
+    result = gaussian(phi[:30], obs).evaluate(Point(d, Gaussian(noise_variance=0.25)))
     assert result.log_evidence == pytest.approx(oracle.scalars["gaussian_lml_noise025"], abs=1e-5)
     np.testing.assert_allclose(phi[30:] @ result.posterior.mean, oracle.regression_mean_at_rest, atol=1e-6)
     variance = ((phi[30:] @ result.posterior.factor) ** 2).sum(axis=1)
@@ -96,19 +97,23 @@ def test_laplace_matches_the_r_package(oracle, kind):
     if kind == "bernoulli":
         # the R package codes the classes as -1 and 1
         y = (oracle.binary_y > 0).astype(float)[:30]
-        result = LaplaceInference(phi[:30], Observations.of(y)).evaluate(d, Bernoulli())
+        result = LaplaceInference(phi[:30], Observations.of(y)).evaluate(Point(d, Bernoulli()))
         assert result.log_evidence == pytest.approx(oracle.scalars["laplace_lml_bernoulli"], abs=1e-6)
         mean = phi[30:] @ result.posterior.mean
         np.testing.assert_allclose(mean, oracle.binary_latent_mean_at_rest, atol=1e-5)
     else:
         y, trials = oracle.binomial_y_of_5[:30], np.full(30, 5.0)
         obs = Observations.of(y, trials=trials)
-        result = LaplaceInference(phi[:30], obs).evaluate(d, Binomial())
+        result = LaplaceInference(phi[:30], obs).evaluate(Point(d, Binomial()))
         from scipy.special import gammaln
 
         coefficient = (gammaln(6) - gammaln(y + 1) - gammaln(6 - y)).sum()
         expected = oracle.scalars["laplace_lml_binomial5"]
         assert result.log_evidence - coefficient == pytest.approx(expected, abs=1e-6)
+
+
+def gaussian(features, obs, offset=0.0):
+    return GaussianInference(features, obs.y - offset, obs.noise_scale)
 
 
 def numeric_gradient(evaluate, x, step=1e-4):
@@ -126,9 +131,11 @@ def numeric_gradient(evaluate, x, step=1e-4):
 def check_gradients(make, likelihood, m, M, rel=1e-5):
     features, d, f, rng = problem(m, M, seed=3)
     inference = make(features, data(likelihood, f, rng), 0.2)
-    result = inference.evaluate(d, likelihood)
+    result = inference.evaluate(Point(d, likelihood))
     scale = 1.0 + np.abs(result.gradient_log_d).max()
-    numeric = numeric_gradient(lambda x: inference.evaluate(np.exp(x), likelihood).log_evidence, np.log(d))
+    numeric = numeric_gradient(
+        lambda x: inference.evaluate(Point(np.exp(x), likelihood)).log_evidence, np.log(d)
+    )
     np.testing.assert_allclose(result.gradient_log_d, numeric, rtol=rel, atol=rel * scale)
     names = likelihood.parameter_names
     values = np.log([getattr(likelihood, name) for name in names])
@@ -137,7 +144,7 @@ def check_gradients(make, likelihood, m, M, rel=1e-5):
         other = (
             likelihood.with_parameters(**dict(zip(names, np.exp(x), strict=True))) if names else likelihood
         )
-        return inference.evaluate(d, other).log_evidence
+        return inference.evaluate(Point(d, other)).log_evidence
 
     own = numeric_gradient(at, values)
     np.testing.assert_allclose(result.gradient_parameters, own, rtol=rel, atol=rel * scale)
@@ -157,15 +164,15 @@ def test_ep_gradients_are_finite_differences(likelihood, m, M):
 
 @pytest.mark.parametrize(("m", "M"), [(15, 6), (6, 15)])
 def test_gaussian_gradients_are_finite_differences(m, M):
-    check_gradients(GaussianInference, Gaussian(noise_variance=0.4), m, M)
+    check_gradients(gaussian, Gaussian(noise_variance=0.4), m, M)
 
 
 @pytest.mark.parametrize("make", [LaplaceInference, ExpectationPropagation])
 def test_approximations_are_exact_for_gaussian_data(make):
     features, d, f, rng = problem(20, 8)
     obs, likelihood = Observations.of(f + 0.5 * rng.normal(size=20)), Gaussian(noise_variance=0.25)
-    exact = GaussianInference(features, obs, 0.1).evaluate(d, likelihood)
-    result = make(features, obs, 0.1).evaluate(d, likelihood)
+    exact = gaussian(features, obs, 0.1).evaluate(Point(d, likelihood))
+    result = make(features, obs, 0.1).evaluate(Point(d, likelihood))
     assert result.log_evidence == pytest.approx(exact.log_evidence, rel=1e-8)
     np.testing.assert_allclose(result.posterior.mean, exact.posterior.mean, rtol=1e-6)
 
@@ -176,7 +183,7 @@ def test_approximations_are_exact_for_gaussian_data(make):
 def test_ep_with_one_label_is_exact(likelihood):
     """With a single site EP matches the exact moments."""
     obs, variance = Observations.of(np.array([1.0])), 9.0
-    result = ExpectationPropagation(np.ones((1, 1)), obs).evaluate(np.array([variance]), likelihood)
+    result = ExpectationPropagation(np.ones((1, 1)), obs).evaluate(Point(np.array([variance]), likelihood))
 
     def moment(k):
         def integrand(f):
@@ -199,7 +206,7 @@ def test_separable_labels_and_large_amplitudes_converge(m, M, amplitude, seed):
     y = (features[:, 0] > 0).astype(float)
     d = np.full(M, amplitude)
     for make in (LaplaceInference, ExpectationPropagation):
-        result = make(features, Observations.of(y)).evaluate(d, Bernoulli())
+        result = make(features, Observations.of(y)).evaluate(Point(d, Bernoulli()))
         assert np.isfinite(result.log_evidence)
         assert result.log_evidence < 0
         assert np.isfinite(result.gradient_log_d).all()
@@ -210,8 +217,8 @@ def test_warm_starts_change_nothing():
     obs = Observations.of((rng.random(30) < expit(f)).astype(float))
     for make in (LaplaceInference, ExpectationPropagation):
         inference = make(features, obs)
-        cold = inference.evaluate(d, Bernoulli())
-        nearby = inference.evaluate(1.3 * d, Bernoulli())
-        warm = inference.evaluate(d, Bernoulli(), nearby.state)
+        cold = inference.evaluate(Point(d, Bernoulli()))
+        nearby = inference.evaluate(Point(1.3 * d, Bernoulli()))
+        warm = inference.evaluate(Point(d, Bernoulli(), state=nearby.state))
         assert warm.log_evidence == pytest.approx(cold.log_evidence, abs=1e-6)
         np.testing.assert_allclose(warm.posterior.mean, cold.posterior.mean, atol=1e-5)

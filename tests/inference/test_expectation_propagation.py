@@ -5,6 +5,7 @@ import pytest
 
 from flgp.inference import expectation_propagation
 from flgp.inference.expectation_propagation import ExpectationPropagation
+from flgp.inference.posterior import Point
 from flgp.inference.sites import DualSolver, PrimalSolver
 from flgp.likelihoods import Bernoulli, Observations, Poisson
 
@@ -14,7 +15,7 @@ def test_separable_labels_under_a_very_wide_prior():
     rng = np.random.default_rng(7)
     features = rng.normal(size=(16, 7))
     obs = Observations.of((features[:, 0] > 0).astype(float))
-    result = ExpectationPropagation(features, obs).evaluate(np.full(7, 4947.0), Bernoulli())
+    result = ExpectationPropagation(features, obs).evaluate(Point(np.full(7, 4947.0), Bernoulli()))
     assert result.log_evidence == pytest.approx(-14.5, abs=0.5)
 
 
@@ -25,9 +26,9 @@ def test_one_by_one_ends_where_all_at_once_does(m, monkeypatch):
     d = np.exp(-np.linspace(0, 3, 20))
     obs = Observations.of(rng.poisson(np.exp(features @ (np.sqrt(d) * rng.normal(size=20)))))
     inference = ExpectationPropagation(features, obs, 0.3)
-    together = inference.evaluate(d, Poisson())
+    together = inference.evaluate(Point(d, Poisson()))
     monkeypatch.setattr(expectation_propagation, "_PARALLEL_SWEEPS", 0)
-    apart = inference.evaluate(d, Poisson())
+    apart = inference.evaluate(Point(d, Poisson()))
     assert apart.log_evidence == pytest.approx(together.log_evidence, abs=1e-7)
     np.testing.assert_allclose(apart.posterior.mean, together.posterior.mean, atol=1e-6)
     np.testing.assert_allclose(apart.gradient_log_d, together.gradient_log_d, atol=1e-6)
@@ -41,7 +42,7 @@ def test_near_duplicates_settle_in_few_sweeps(monkeypatch):
         rng = np.random.default_rng(0)
         features = np.repeat(rng.normal(size=(10, 20)), 15, axis=0) + 1e-2 * rng.normal(size=(150, 20))
         obs = Observations.of((features[:, 0] > 0).astype(float))
-        result = ExpectationPropagation(features, obs).evaluate(np.full(20, amplitude), Bernoulli())
+        result = ExpectationPropagation(features, obs).evaluate(Point(np.full(20, amplitude), Bernoulli()))
         assert result.log_evidence < 0
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from flgp.inference.gaussian import GaussianInference
 from flgp.inference.heteroscedastic import HeteroscedasticInference, NoiseBasis
+from flgp.inference.posterior import Point
 from flgp.kernels import Heat, Matern
 from flgp.likelihoods import Gaussian, Heteroscedastic, Observations
 
@@ -31,10 +32,11 @@ def problem(n_features=12, m=60, kernel=None, seed=0):
 @pytest.mark.parametrize("kernel", [Heat(), Matern(1.5)])
 def test_derivatives_are_differences(n_features, kernel):
     inference, d = problem(n_features, kernel=kernel)
-    found, h = inference.evaluate(d, LIKELIHOOD), 1e-4
+    found, h = inference.evaluate(Point(d, LIKELIHOOD)), 1e-4
 
     def slope(up, down):
-        return (inference.evaluate(*up).log_evidence - inference.evaluate(*down).log_evidence) / (2 * h)
+        above, below = (inference.evaluate(Point(*side)).log_evidence for side in (up, down))
+        return (above - below) / (2 * h)
 
     for i in (0, 2, 5):
         more = d * np.exp(h * (np.arange(len(d)) == i))
@@ -50,8 +52,10 @@ def test_derivatives_are_differences(n_features, kernel):
 
 def test_even_noise_is_a_gaussian_process():
     inference, d = problem()
-    nearly = inference.evaluate(d, Heteroscedastic(0.3, 0.2, 1e-4))
-    exact = GaussianInference(inference.features, inference.obs, 0.1).evaluate(d, Gaussian(0.3))
+    nearly = inference.evaluate(Point(d, Heteroscedastic(0.3, 0.2, 1e-4)))
+    exact = GaussianInference(inference.features, inference.obs.y - 0.1, inference.obs.noise_scale).evaluate(
+        Point(d, Gaussian(0.3))
+    )
     np.testing.assert_allclose(nearly.log_evidence, exact.log_evidence, atol=1e-4)
     np.testing.assert_allclose(nearly.posterior.function.mean, exact.posterior.mean, atol=1e-6)
     refined = inference.refined(d, Heteroscedastic(0.3, 0.2, 1e-4), nearly.state).function
@@ -62,7 +66,7 @@ def test_even_noise_is_a_gaussian_process():
 def test_the_bound_is_the_dense_formula():
     """log N(y; offset, K + R) - ¼ Σ s - KL(q(g) | prior), with m×m matrices."""
     inference, d = problem()
-    found = inference.evaluate(d, LIKELIHOOD)
+    found = inference.evaluate(Point(d, LIKELIHOOD))
     features, own = inference.features, inference.basis.variances(LIKELIHOOD)
     np.testing.assert_allclose(own.sum(), 1.3**2)
     tau, nu = found.state
@@ -81,11 +85,12 @@ def test_the_bound_is_the_dense_formula():
 
 def test_any_start_ends_at_the_same_bound():
     inference, d = problem()
-    best = inference.evaluate(d, LIKELIHOOD).log_evidence
+    best = inference.evaluate(Point(d, LIKELIHOOD)).log_evidence
     rng = np.random.default_rng(1)
     for _ in range(100):
         start = np.array([rng.gamma(0.5, 4.0, 60), rng.normal(0.0, 5.0, 60)])
-        np.testing.assert_allclose(inference.evaluate(d, LIKELIHOOD, start).log_evidence, best, atol=1e-6)
+        found = inference.evaluate(Point(d, LIKELIHOOD, state=start))
+        np.testing.assert_allclose(found.log_evidence, best, atol=1e-6)
 
 
 def test_refined_posteriors_agree_with_a_markov_chain():
@@ -121,7 +126,7 @@ def test_refined_posteriors_agree_with_a_markov_chain():
     mean, within, g = np.moveaxis(np.array(draws), 1, 0)
     f_sd, g_sd = np.sqrt(within.mean(axis=0) + mean.var(axis=0)), g.std(axis=0)
 
-    found = inference.evaluate(d, ROUGH)
+    found = inference.evaluate(Point(d, ROUGH))
     both = inference.refined(d, ROUGH, found.state)
 
     def moments(features, posterior):
@@ -146,6 +151,6 @@ def test_labels_without_noise_leave_a_bound_or_none(noise, spread):
     inference, d = problem(12, 8)
     exact = Observations.of(inference.features[:, :3] @ np.array([1.0, 2.0, -1.0]))
     inference = HeteroscedasticInference(inference.features, exact, 0.0, inference.basis)
-    found = inference.evaluate(d, Heteroscedastic(noise, 0.05, spread))
+    found = inference.evaluate(Point(d, Heteroscedastic(noise, 0.05, spread)))
     assert found.log_evidence < 100.0
     np.testing.assert_allclose(inference.features @ found.posterior.function.mean, exact.y, atol=1e-5)

@@ -7,6 +7,7 @@ from flgp._threads import threads
 from flgp.inference.dense import DenseInference
 from flgp.inference.joint import JointData, evaluate
 from flgp.inference.local import JointInference, local_inference
+from flgp.inference.posterior import Point
 from flgp.likelihoods import Gaussian, Observations
 from flgp.terms.local.euclidean import JITTER, KERNEL_NAMES, LocalModel
 from flgp.terms.local.neighborhoods import previous_neighborhoods
@@ -49,7 +50,7 @@ def dense_gradient(points, data, d, local):
 
 def by_dense_matrices(points, data, d, local):
     inference = DenseInference(data.features, data.y, data.noise_scale, points, pdist(points))
-    return inference.evaluate(d, Gaussian(local.noise_variance), local=local)
+    return inference.evaluate(Point(d, Gaussian(local.noise_variance), local=local))
 
 
 @pytest.mark.parametrize("dense", [False, True])
@@ -146,7 +147,7 @@ def test_dense_matrices_are_used_where_all_labels_are_neighbors(rng):
     assert isinstance(chosen(39), DenseInference)
     rows = np.array([3, 30, 7, 12, 21])
     few, same = chosen(38).take(rows), chosen(10**9).take(rows)
-    results = [part.evaluate(d, likelihood, local=local) for part in (few, same)]
+    results = [part.evaluate(Point(d, likelihood, local=local)) for part in (few, same)]
     assert results[0].log_evidence == pytest.approx(results[1].log_evidence, abs=1e-9)
     np.testing.assert_allclose(results[0].gradient_local, results[1].gradient_local, atol=1e-9)
 

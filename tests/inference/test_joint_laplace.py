@@ -11,6 +11,7 @@ from flgp.geometry.point_cloud import NeighborSearch
 from flgp.inference.joint import JointData, evaluate
 from flgp.inference.joint_laplace import LatentData, evaluate_latent
 from flgp.inference.laplace import LaplaceInference
+from flgp.inference.posterior import Point
 from flgp.likelihoods import Bernoulli, Gamma, Gaussian, NegativeBinomial, Observations, Poisson, StudentT
 from flgp.process.kriging import JointPosterior, kriged_moments, kriging_weights
 from flgp.terms.local.dissection import dissect
@@ -66,7 +67,7 @@ def test_all_neighbors_give_the_dense_approximation(rng, likelihood, kernel):
     # The dense model as one whose features are the eigenvectors of K.
     values, vectors = np.linalg.eigh(K[:m, :m])
     dense = LaplaceInference(vectors, data.obs, data.offset)
-    expected = dense.evaluate(np.maximum(values, 0.0), likelihood)
+    expected = dense.evaluate(Point(np.maximum(values, 0.0), likelihood))
     assert result.log_evidence == pytest.approx(expected.log_evidence, abs=1e-8)
     np.testing.assert_allclose(result.state, data.offset + vectors @ expected.posterior.mean, atol=1e-6)
     W = data.obs.weight * likelihood.slope_and_expected_curvature(data.obs, result.state)[1]

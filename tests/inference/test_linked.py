@@ -6,6 +6,7 @@ from scipy.stats import multivariate_normal
 
 from flgp.inference.gaussian import GaussianInference
 from flgp.inference.linked import LinkedGaussian
+from flgp.inference.posterior import Point
 from flgp.inference.shared import SharedInference
 from flgp.likelihoods import Gaussian, Observations
 
@@ -79,10 +80,13 @@ def test_derivatives_of_linked_outputs(case):
 
 def test_shared_evidence_is_the_sum_in_the_units_of_each_output(case):
     features, obs, offsets, d, _, _ = case
-    outputs = [GaussianInference(*own) for own in zip(features, obs, offsets, strict=True)]
+    outputs = [
+        GaussianInference(phi, part.y - offset, part.noise_scale)
+        for phi, part, offset in zip(features, obs, offsets, strict=True)
+    ]
     ratios = np.array([1.0, 4.0, 0.25])
-    shared = SharedInference(outputs, ratios).evaluate(d, Gaussian(0.3))
-    each = [part.evaluate(r * d, Gaussian(0.3 * r)) for part, r in zip(outputs, ratios, strict=True)]
+    shared = SharedInference(outputs, ratios).evaluate(Point(d, Gaussian(0.3)))
+    each = [part.evaluate(Point(r * d, Gaussian(0.3 * r))) for part, r in zip(outputs, ratios, strict=True)]
     assert shared.log_evidence == pytest.approx(sum(part.log_evidence for part in each))
     # Independent outputs are linked ones with a diagonal covariance.
     linked = LinkedGaussian(features, obs, offsets).evaluate(d, np.diag(ratios), 0.3 * ratios)

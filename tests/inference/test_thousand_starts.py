@@ -8,6 +8,7 @@ import pytest
 from flgp.inference.expectation_propagation import ExpectationPropagation
 from flgp.inference.laplace import _InWeights
 from flgp.inference.newton import climb
+from flgp.inference.posterior import Point
 from flgp.inference.weighted import WeightedLikelihood
 from flgp.likelihoods import (
     AsymmetricLaplace,
@@ -70,9 +71,9 @@ def test_propagation_ends_at_one_evidence(likelihood):
     """Starts for the sites, of precisions and shifts up to ten times those that are found."""
     features, d, obs = simulated(likelihood, m=30)
     inference, rng = ExpectationPropagation(features, obs), np.random.default_rng(1)
-    found = inference.evaluate(d, likelihood)
+    found = inference.evaluate(Point(d, likelihood))
     sizes = np.abs(found.state).mean(axis=1)
     for _ in range(COUNT):
         start = np.array([rng.gamma(0.5, 10 * sizes[0], 30), rng.normal(0.0, 10 * sizes[1], 30)])
-        end = inference.evaluate(d, likelihood, start).log_evidence
+        end = inference.evaluate(Point(d, likelihood, state=start)).log_evidence
         np.testing.assert_allclose(end, found.log_evidence, atol=1e-5)

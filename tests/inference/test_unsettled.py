@@ -9,6 +9,7 @@ from conftest import ring
 from flgp import FLGPRegressor
 from flgp.inference.expectation_propagation import ExpectationPropagation, Moments
 from flgp.inference.laplace import _InWeights
+from flgp.inference.posterior import Point
 from flgp.inference.sites import make_solver
 from flgp.likelihoods import AsymmetricLaplace, Observations, Poisson
 
@@ -23,9 +24,9 @@ def test_sites_that_run_away_have_no_evidence(monkeypatch):
     rng = np.random.default_rng(0)
     inference = ExpectationPropagation(rng.standard_normal((6, 3)), Observations.of(rng.standard_normal(6)))
 
-    assert np.isfinite(inference.evaluate(np.ones(3), AsymmetricLaplace(scale=0.5)).log_evidence)
+    assert np.isfinite(inference.evaluate(Point(np.ones(3), AsymmetricLaplace(scale=0.5))).log_evidence)
     monkeypatch.setattr(Moments, "targets", jumping)
-    assert inference.evaluate(np.ones(3), AsymmetricLaplace(scale=0.5)).log_evidence == -np.inf
+    assert inference.evaluate(Point(np.ones(3), AsymmetricLaplace(scale=0.5))).log_evidence == -np.inf
 
 
 def test_a_search_goes_on_beside_places_without_evidence():
@@ -98,7 +99,7 @@ def test_sweeps_that_run_away_are_given_up_early(monkeypatch):
     rng = np.random.default_rng(0)
     features = rng.standard_normal((30, 4))
     obs = Observations.of(rng.poisson(np.exp(10.0 + features @ rng.standard_normal(4))).astype(float))
-    expected = ExpectationPropagation(features, obs, 10.0).evaluate(np.ones(4), Poisson())
+    expected = ExpectationPropagation(features, obs, 10.0).evaluate(Point(np.ones(4), Poisson()))
     sizes, honest = [], Moments.targets
 
     def runaway(self):
@@ -108,7 +109,7 @@ def test_sweeps_that_run_away_are_given_up_early(monkeypatch):
         return honest(self)
 
     monkeypatch.setattr(Moments, "targets", runaway)
-    found = ExpectationPropagation(features, obs, 10.0).evaluate(np.ones(4), Poisson())
+    found = ExpectationPropagation(features, obs, 10.0).evaluate(Point(np.ones(4), Poisson()))
     np.testing.assert_allclose(found.log_evidence, expected.log_evidence, rtol=1e-9)
     np.testing.assert_allclose(found.posterior.mean, expected.posterior.mean, rtol=1e-7)
     assert sizes.count(30) <= 11  # of all rows at once
@@ -137,6 +138,6 @@ def test_sweeps_end_where_only_rounding_moves_the_sites(monkeypatch):
     obs = Observations.of(np.array([21920298.0, 12507954.0, 6746458.0, 6670836.0]))
     features = np.random.default_rng(0).standard_normal((4, 4, 2))[3]
     calls = counted(monkeypatch, ZeroInflatedPoisson, "tilted")
-    found = ExpectationPropagation(features, obs).evaluate(np.full(2, 1e3), ZeroInflatedPoisson(0.1))
+    found = ExpectationPropagation(features, obs).evaluate(Point(np.full(2, 1e3), ZeroInflatedPoisson(0.1)))
     assert np.isfinite(found.log_evidence)
     assert len(calls) < 60

@@ -138,7 +138,9 @@ def test_predictions_match_a_dense_grid_over_three_hyperparameters():
     space = HyperSpace(tuple(bounds), {}, bounds, priors)
     manifold = Manifold(SimpleNamespace(eigenvalues=eigenvalues, time_unit=1.0), Heat())
     target = Target(np.arange(m), obs, Gaussian())
-    evidence = Evidence(GaussianInference(features, obs), Terms((manifold,)), target, space)
+    evidence = Evidence(
+        GaussianInference(features, obs.y, obs.noise_scale), Terms((manifold,)), target, space
+    )
     starts = [np.log([t, 1.0, 0.3]) for t in (0.5, 2.0, 8.0)]
     result = integrate(evidence, maximize(evidence, starts))
 

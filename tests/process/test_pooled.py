@@ -11,7 +11,8 @@ from sklearn.datasets import load_digits
 
 from flgp import FLGPClassifier
 from flgp.estimators._fitting import relearned
-from flgp.inference.one_hot import OneHotInference
+from flgp.inference.gaussian import GaussianInference
+from flgp.inference.posterior import Point
 from flgp.likelihoods import Categorical, Gaussian, Observations
 from flgp.metrics import expected_calibration_error
 from flgp.process.class_models import own_probability, probit_model
@@ -26,16 +27,16 @@ def test_the_pooled_evidence_is_the_sum_over_the_columns(m, M):
     rng = np.random.default_rng(0)
     features, Y, d = rng.standard_normal((m, M)), rng.standard_normal((m, 4)), rng.uniform(0.2, 2.0, M)
     weight = rng.uniform(0.5, 3.0, m)
-    inference = OneHotInference(features, Y, weight)
+    inference = GaussianInference(features, Y, 1.0 / weight)
 
     def value(log_d, log_noise):
         return inference.evaluate(
-            np.exp(log_d), Gaussian(noise_variance=float(np.exp(log_noise)))
+            Point(np.exp(log_d), Gaussian(noise_variance=float(np.exp(log_noise))))
         ).log_evidence
 
     K = (features * d) @ features.T + np.diag(0.3 / weight)
     expected = sum(multivariate_normal(cov=K).logpdf(y) for y in Y.T)
-    found = inference.evaluate(d, Gaussian(noise_variance=0.3))
+    found = inference.evaluate(Point(d, Gaussian(noise_variance=0.3)))
     assert found.log_evidence == pytest.approx(expected, rel=1e-10)
     h = 1e-5
     for i, step in enumerate(h * np.eye(M)):

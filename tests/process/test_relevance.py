@@ -18,9 +18,9 @@ def test_the_gradient_is_that_of_the_objective(separate):
     theta = np.array([0.1, -0.2, -1.0, 0.3])
     if separate:
         theta = np.concatenate([theta, 0.5 * rng.standard_normal(6)])
-    gradient, h = model.objective(theta)[1], 1e-6
+    gradient, h = model.log_posterior(theta)[1], 1e-6
     for i, step in enumerate(h * np.eye(len(theta))):
-        numeric = (model.objective(theta + step)[0] - model.objective(theta - step)[0]) / (2 * h)
+        numeric = (model.log_posterior(theta + step)[0] - model.log_posterior(theta - step)[0]) / (2 * h)
         assert gradient[i] == pytest.approx(numeric, abs=1e-5)
 
 

@@ -6,6 +6,7 @@ They see the labelled rows only: what the unlabelled ones say about the space is
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -30,12 +31,14 @@ _BOUNDS = (1e-4, 1e6)
 _BLOCK_ROWS = 8_192
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class _Euclidean(BaseEstimator):
     """Squared-exponential kernel a² exp(-d²/2l²)."""
 
-    length_scale: float | str | None
-    amplitude: float | None
-    n_restarts: int
+    length_scale: float | str | None = None
+    amplitude: float | None = None
+    n_restarts: int = 0
+    random_state: Any = None
 
     def _check_parameters(self) -> None:
         if isinstance(self.length_scale, str):
@@ -97,6 +100,7 @@ def automatic_length_scale(X: Array) -> float:
 LENGTH_SCALE_RULES = {"median": median_length_scale, "automatic": automatic_length_scale}
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class EGPRegressor(RegressorMixin, _Euclidean):
     """Gaussian process regression with a squared-exponential kernel of Euclidean distance.
 
@@ -122,20 +126,8 @@ class EGPRegressor(RegressorMixin, _Euclidean):
         Predictions for the fitted rows.
     """
 
-    def __init__(
-        self,
-        *,
-        length_scale: float | str | None = None,
-        amplitude: float | None = None,
-        noise_variance: float | None = None,
-        n_restarts: int = 2,
-        random_state: Any = None,
-    ) -> None:
-        self.length_scale = length_scale
-        self.amplitude = amplitude
-        self.noise_variance = noise_variance
-        self.n_restarts = n_restarts
-        self.random_state = random_state
+    noise_variance: float | None = None
+    n_restarts: int = 2
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from the rows whose y (n,) is not NaN."""
@@ -176,6 +168,7 @@ class EGPRegressor(RegressorMixin, _Euclidean):
         return float(r2_score(y[known], self.predict(np.asarray(X)[known]), sample_weight=weight))
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class EGPClassifier(ClassifierMixin, _Euclidean):
     """Gaussian process classification with a squared-exponential kernel of Euclidean distance.
 
@@ -201,20 +194,7 @@ class EGPClassifier(ClassifierMixin, _Euclidean):
         Predictions for the fitted rows.
     """
 
-    def __init__(
-        self,
-        *,
-        length_scale: float | str | None = None,
-        amplitude: float | None = None,
-        unlabeled: Any = -1,
-        n_restarts: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.length_scale = length_scale
-        self.amplitude = amplitude
-        self.unlabeled = unlabeled
-        self.n_restarts = n_restarts
-        self.random_state = random_state
+    unlabeled: Any = -1
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from the rows whose y (n,) is a class."""

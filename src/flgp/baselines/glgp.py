@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
@@ -56,7 +56,10 @@ class _Landmarks(BaseEstimator):
     n_jobs: int | None = None
     verbose: int = 0
 
-    def _fit(self, kind: type, X: Any, y: Any, X_unlabeled: Any, **known: Any) -> Self:
+    _kind: ClassVar[type]  # of the model inside
+
+    def fit(self, X: Any, y: Any, X_unlabeled: Any = None, **known: Any) -> Self:
+        """As the `fit` of the model inside."""
         if self.n_landmarks is not None:
             check_count("n_landmarks", self.n_landmarks)
         check_choice("landmarks", self.landmarks, LANDMARK_RULES)
@@ -66,7 +69,7 @@ class _Landmarks(BaseEstimator):
         geometry = Landmarks(self.n_landmarks, self.landmarks, self.n_neighbors, self.bandwidth)
         own = {entry.name for entry in fields(Landmarks)}
         options = {name: value for name, value in self.get_params(deep=False).items() if name not in own}
-        self.model_ = kind(geometry=geometry, residual=None, **options).fit(X, y, X_unlabeled, **known)
+        self.model_ = self._kind(geometry=geometry, residual=None, **options).fit(X, y, X_unlabeled, **known)
         return self
 
     def __getattr__(self, name: str) -> Any:
@@ -74,6 +77,11 @@ class _Landmarks(BaseEstimator):
         if name.startswith("__") or "model_" not in vars(self):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self.model_, name)
+
+    def predict(self, X: Any, *args: Any, **options: Any) -> Any:
+        """As the `predict` of the model inside."""
+        check_is_fitted(self)
+        return self.model_.predict(X, *args, **options)
 
     def update(self, *args: Any, **options: Any) -> Self:
         """As the `update` of the model inside."""
@@ -101,14 +109,7 @@ class GLGPRegressor(RegressorMixin, _Landmarks):
     likelihood: str | Likelihood = "gaussian"
     mean: str = "constant"
 
-    def fit(self, X: Any, y: Any, X_unlabeled: Any = None, **known: Any) -> Self:
-        """As `FLGPRegressor.fit`."""
-        return self._fit(FLGPRegressor, X, y, X_unlabeled, **known)
-
-    def predict(self, X: Any, *args: Any, **options: Any) -> Any:
-        """As `FLGPRegressor.predict`."""
-        check_is_fitted(self)
-        return self.model_.predict(X, *args, **options)
+    _kind: ClassVar[type] = FLGPRegressor
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R² over the labelled rows."""
@@ -134,14 +135,7 @@ class GLGPClassifier(ClassifierMixin, _Landmarks):
     multi_class: str = "one_vs_rest"
     unlabeled: Any = -1
 
-    def fit(self, X: Any, y: Any, X_unlabeled: Any = None, **known: Any) -> Self:
-        """As `FLGPClassifier.fit`."""
-        return self._fit(FLGPClassifier, X, y, X_unlabeled, **known)
-
-    def predict(self, X: Any) -> Any:
-        """As `FLGPClassifier.predict`."""
-        check_is_fitted(self)
-        return self.model_.predict(X)
+    _kind: ClassVar[type] = FLGPClassifier
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy over the labelled rows."""

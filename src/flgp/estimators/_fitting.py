@@ -26,13 +26,13 @@ from ..rows.sample import random_rows
 from ..rows.sources import is_distributed, is_streamed
 from ..terms import AMPLITUDE, TIME, Groups, Inputs, Manifold, Terms
 from ..terms.local.features import LocalFeatures
-from ._model import locate
 from .column_relevance import with_relevance
 from .composition import BY_FEATURES, BY_NEIGHBORS, Composition, linear_term, local_kind
 from .geometry_choice import Attempt, candidates, position_of_best
 from .labels import Labels
 from .learned_attributes import forget_dated, keep_composition, keep_learned, single_or_list, term_shares
 from .local_neighbors import with_local
+from .locator import Locator
 from .problem import Problem
 
 if TYPE_CHECKING:
@@ -236,7 +236,8 @@ class _TermsOn:
 def _labeled_inputs(
     model: LatentModel, geometry: FittedGeometry, labels: Labels, terms: Composition
 ) -> Inputs:
-    return locate(geometry, model._roles_, labels.points, terms.local_kind is not None, terms.local_scale)
+    locator = Locator(geometry, model._roles_, terms.local_kind is not None, terms.local_scale)
+    return locator(labels.points)
 
 
 def _dimension(model: LatentModel, rows: RowLike) -> float | None:

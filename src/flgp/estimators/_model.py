@@ -26,6 +26,7 @@ from ..terms import Inputs
 from .columns import ColumnRoles, choose_roles
 from .fitted_rows import FittedRows
 from .groups import encode_groups
+from .locator import Locator
 from .validation import check_choice, check_count, check_positive, check_seed
 
 BASE_KERNELS = ("lae", "se")
@@ -232,7 +233,7 @@ class HeatKernelModel:
 
     def _inputs(self, X: Array) -> Inputs:
         """Rows (b, p) as the terms see them."""
-        return _Locator(self).inputs(X)
+        return Locator.of(self)(X)
 
     def _answer(
         self,
@@ -245,19 +246,16 @@ class HeatKernelModel:
 
         The views hold the `offset` (n, k), if there is one.
         """
-        locator, process = _Locator(self), self._process_
+        locator, process = Locator.of(self), self._process_
 
-        def of_rows(block: Any, *own: Any) -> Any:
-            inputs = locator.inputs(block)
+        def of_rows(block: Any, *own: Any, places: Places | None = None) -> Any:
+            inputs = locator(block, places)
             if offset is not None:
                 own, inputs = own[1:], replace(inputs, offset=own[0])
             return function(process.at(inputs), *own)
 
         def of_known(pair: tuple[Array, Places], *own: Any) -> Any:
-            inputs = locator.inputs_at(pair)
-            if offset is not None:
-                own, inputs = own[1:], replace(inputs, offset=own[0])
-            return function(process.at(inputs), *own)
+            return of_rows(pair[0], *own, places=pair[1])
 
         given = [values for values in (offset, beside) if values is not None]
         # Few rows are answered at once: not worth a word.
@@ -324,52 +322,3 @@ class HeatKernelModel:
             views = process.at(self._inputs(self._validated(X, reset=False)))
             others = None if Y is None else process.at(self._inputs(self._validated(Y, reset=False)))
             return process.prior_covariance(views, others, term)
-
-
-class _Locator:
-    """Rows to inputs, as an object that can be sent to a worker without the whole estimator."""
-
-    def __init__(self, model: HeatKernelModel) -> None:
-        self.geometry, self.roles = model.geometry_, model._roles_
-        self.local = model._process_.has_local
-        self.local_scale = getattr(model, "_local_scale_", None)
-
-    def inputs(self, X: Array) -> Inputs:
-        """Rows (b, p) as the terms see them."""
-        return locate(self.geometry, self.roles, X, self.local, self.local_scale)
-
-    def inputs_at(self, pair: tuple[Array, Places]) -> Inputs:
-        """The same for rows whose places are known."""
-        X, places = pair
-        scale = self.local_scale
-        return Inputs(
-            X, places, local_coordinates(self.geometry, self.roles, X, scale) if self.local else None
-        )
-
-
-def locate(
-    geometry: FittedGeometry, roles: ColumnRoles, X: Array, local: bool, scale: Array | None = None
-) -> Inputs:
-    """Rows (b, p) as the terms see them; `local`: with coordinates for a local term, times `scale` (q,)."""
-    coordinates = local_coordinates(geometry, roles, X, scale) if local else None
-    return Inputs(X, geometry.locate(roles.geometry_of(X)), coordinates)
-
-
-def local_coordinates(
-    geometry: FittedGeometry, roles: ColumnRoles, X: Array, scale: Array | None = None
-) -> Array:
-    """Where a local term measures distances between rows (b, p), times `scale` (q,)."""
-    coordinates = _unscaled_coordinates(geometry, roles, X)
-    return coordinates if scale is None else coordinates * scale
-
-
-def _unscaled_coordinates(geometry: FittedGeometry, roles: ColumnRoles, X: Array) -> Array:
-    if roles.local is not None:
-        return roles.local.of(X)
-    coordinates = geometry.coordinates(roles.geometry_of(X))
-    if coordinates is None:
-        raise ValueError(
-            "residual='local' measures distances, but this geometry has no coordinates. Name columns of "
-            "X in residual_columns, or use residual=None."
-        )
-    return coordinates

@@ -17,6 +17,7 @@ from scipy.special import log_softmax
 
 from .._stored import stored
 from .._typing import Array, IntArray
+from ..process.class_models import mixture_shares
 from ..terms import Manifold
 from ..terms.base import TermView
 from .class_prior import log_odds_shift, shifted
@@ -91,13 +92,14 @@ def learn_clusters(
     weight, right = weight[left_out], (np.arange(len(left_out)), codes[left_out])
     power = evenness(np.log(other[left_out]), right, weight)
     second = np.exp(log_softmax(power * np.log(other[left_out]), axis=1)[right])
+    said = mixture_shares(np.stack([own[left_out], second], axis=1), weight, np.full(2, _SEEN))
     weights = parts(probabilities(everything), everything)
     p = indicators(features @ weights, shares) ** power
     return Clusters(
         manifold.at_nodes(weights),
         shares,
         power,
-        share_of_second(own[left_out], second, weight),
+        float(said[1]),
         log_odds_shift(p, shares),
     )
 
@@ -156,16 +158,6 @@ def evenness(log_p: Array, right: tuple[IntArray, IntArray], weight: Array) -> f
         return said - 0.5 * (np.log(power) / _SPREAD) ** 2
 
     return float(max(_POWERS, key=score))
-
-
-def share_of_second(first: Array, second: Array, weight: Array) -> float:
-    """How much the second of two models counts, from what they say (m,) of left-out labels: EM."""
-    share = 0.5
-    for _ in range(200):
-        mixed = (1.0 - share) * first + share * second
-        taken = np.divide(share * second, mixed, out=np.full_like(mixed, share), where=mixed > 0)
-        share = (_SEEN + float(weight @ taken)) / (2.0 * _SEEN + float(weight.sum()))
-    return share
 
 
 def _moved(p: Array, shares: Array) -> Array:

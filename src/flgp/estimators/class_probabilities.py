@@ -9,8 +9,13 @@ from scipy.special import softmax
 
 from .._typing import Array, BoolArray
 from ..process.draws_field import DrawsField
+from ..process.field import WeightField
+from ..process.mixture import Component
 from ..process.process import Process
 from ..terms.base import View
+
+# Of probabilities, integrals that are approximated included.
+_ROUNDING = 1e-6
 
 
 def class_probabilities(process: Process, n_classes: int, views: Sequence[View]) -> Array:
@@ -58,12 +63,34 @@ def is_second(
     """Whether the second of two classes is the more probable one, (b,).
 
     The link is symmetric: p > 1/2 where the latent mean is positive, and no variance is needed unless the
-    parts of a mixture disagree.
+    parts of a mixture disagree. Then limits of the variances decide nearly everywhere.
     """
     parts = process.functions[0].components
-    signs = np.stack([part.field.means(views[part.layer].of_function(0)) > 0 for part in parts])
-    positive, unsure = signs[0], np.flatnonzero((signs != signs[0]).any(axis=0))
+    means = [part.field.means(views[part.layer].of_function(0)) for part in parts]
+    second = means[0] > 0
+    unsure = np.flatnonzero(np.any([(mean > 0) != second for mean in means[1:]], axis=0))
+    if len(unsure):
+        low, high = _chances(parts, [view.take(unsure) for view in views], [mean[unsure] for mean in means])
+        second[unsure] = low > 0.5
+        unsure = unsure[(low <= 0.5 + _ROUNDING) & (high >= 0.5 - _ROUNDING)]
     if len(unsure):
         p = probabilities([view.take(unsure) for view in views])
-        positive[unsure] = p.argmax(axis=1) == 1
-    return positive
+        second[unsure] = p.argmax(axis=1) == 1
+    return second
+
+
+def _chances(
+    parts: Sequence[Component], views: Sequence[View], means: Sequence[Array]
+) -> tuple[Array, Array]:
+    """Limits of the probability (b,) of the second class: the less certain f is, the nearer p is to 1/2."""
+    low, high = (np.zeros(len(views[0])) for _ in range(2))
+    for part, mean in zip(parts, means, strict=True):
+        view = views[part.layer]
+        average = part.given(None).predictive_mean
+        near: Array = np.full(len(view), 0.5)
+        if isinstance(part.field, WeightField):
+            near = average(mean, part.field.variance_limits(view))
+        far = average(mean, np.zeros(len(view)))
+        low += part.weight * np.minimum(near, far)
+        high += part.weight * np.maximum(near, far)
+    return low, high

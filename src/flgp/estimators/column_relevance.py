@@ -11,9 +11,9 @@ from .._threads import blas_for
 from ..geometry.base import FittedGeometry
 from ..likelihoods import Gaussian
 from ..process.relevance import CLASSES, NUMBERS, learn_relevance, working_labels
-from ._model import local_coordinates
 from .composition import BY_FEATURES, BY_NEIGHBORS, Composition
 from .labels import Labels
+from .locator import Locator
 from .problem import Problem
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def with_relevance(
     target, roles = problem.targets[0], model._roles_
     if not (local or automatic) or len(target.rows) < problem.fewest_labels:
         return terms
-    points = local_coordinates(geometry, roles, labels.points[target.rows])
+    points = Locator(geometry, roles).coordinates(labels.points[target.rows])
     responses = working_labels(target)
     if responses is None:
         return terms

@@ -10,6 +10,9 @@ otherwise a few points at the rim of the cloud, where eigenfunctions are large, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 from sklearn.cluster import KMeans
 
@@ -60,15 +63,37 @@ def cover(own: Array, others: Array, known: Array, own_doubt: Array, doubt: Arra
     """
     own, others, known = own.copy(), others.copy(), known.copy()
     worth, weight = (np.maximum(d, 0.0) + _LEAST_DOUBT for d in (own_doubt, doubt))
-    for i in range(len(known)):
-        _condition(known[i].copy(), (own, others, known))
+    for row in known:
+        _condition(row.copy(), _NOISE, (own, others, known))
+    return least_variance([Spread(own, others, np.full(len(own), _NOISE), weight)], n, worth)
+
+
+class Spread(NamedTuple):
+    """A latent function to a design: covariances of f are inner products of rows of S."""
+
+    own: Array  # (m, k) S at the rows to choose from
+    others: Array  # (b, k) S at the points that matter
+    noise: Array  # (m,) variance of a label at each row, given f
+    weight: Array  # (b,) how much each point matters
+
+
+def least_variance(functions: Sequence[Spread], n: int, worth: Array | float = 1.0) -> IntArray:
+    """Positions of n rows that lower the weighted variance most, each given those before; S is used up.
+
+    The fall counts `worth` (m,) times.
+    """
     chosen: list[int] = []
     for _ in range(n):
-        gram = (others * weight[:, None]).T @ others
-        fall = worth * np.einsum("ij,ij->i", own @ gram, own) / (np.einsum("ij,ij->i", own, own) + _NOISE)
+        fall: Array = np.zeros(len(functions[0].own))
+        for S, R, noise, weight in functions:
+            gram = (R * weight[:, None]).T @ R
+            fall += np.einsum("ij,ij->i", S @ gram, S) / (np.einsum("ij,ij->i", S, S) + noise)
+        fall *= worth
         fall[chosen] = -np.inf
-        chosen.append(int(np.argmax(fall)))
-        _condition(own[chosen[-1]].copy(), (own, others))
+        best = int(np.argmax(fall))
+        chosen.append(best)
+        for S, R, noise, _ in functions:
+            _condition(S[best].copy(), float(noise[best]), (S, R))
     return np.array(chosen)
 
 
@@ -99,12 +124,12 @@ def typical(own: Array, known: Array, n: int, seed: int) -> IntArray:
     return np.lexsort([-sizes[cluster], turn, sizes[cluster] == 0.0])[:n]
 
 
-def _condition(row: Array, factors: tuple[Array, ...]) -> None:
-    """Change factors in place to those of the posterior given a label at `row` (k,)."""
+def _condition(row: Array, noise: float, factors: Sequence[Array]) -> None:
+    """Change factors in place to those of the posterior given a noisy label at `row` (k,)."""
     variance = float(row @ row)
     if variance <= 0.0:
         return
     # S (I - c s sᵀ) has the covariance K - k kᵀ / (v + noise) if c = (1 - √(noise / (v + noise))) / v.
-    factor = (1.0 - np.sqrt(_NOISE / (variance + _NOISE))) / variance
+    factor = (1.0 - np.sqrt(noise / (variance + noise))) / variance
     for part in factors:
         part -= np.outer(part @ row, factor * row)

@@ -19,7 +19,8 @@ from ..process.process import Process
 from ..rows.blocks import map_rows
 from ..terms import AMPLITUDE, TIME, Manifold, Terms
 from ._docs import documented
-from ._model import HeatKernelModel, _Locator
+from ._model import HeatKernelModel
+from .locator import Locator
 
 
 @documented
@@ -108,10 +109,10 @@ class HeatKernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Heat
         """
         check_is_fitted(self)
         root = np.sqrt(self._process_.functions[0].components[0].variances)
-        locator, basis = _Locator(self), self.basis_
+        locator, basis = Locator.of(self), self.basis_
 
         def scaled(block: Array) -> Array:
-            places = locator.inputs(block).places
+            places = locator(block).places
             return places.closeness[:, None] * basis.features(places) * root
 
         with self._working():

@@ -21,7 +21,16 @@ from .._typing import Array, BoolArray, IntArray
 from ..process.field import WeightField
 from ..process.mixture import LatentFunction
 from ..rows.blocks import take_rows
-from .coverage import MODES_PER_CLUSTER, MODES_PER_LABEL, correlated, cover, diffusion_time, typical
+from .coverage import (
+    MODES_PER_CLUSTER,
+    MODES_PER_LABEL,
+    Spread,
+    correlated,
+    cover,
+    diffusion_time,
+    least_variance,
+    typical,
+)
 from .validation import check_choice, check_count
 
 if TYPE_CHECKING:
@@ -163,29 +172,7 @@ def _least_variance(
         noise = [1.0 / doubt[0][:, k] for k in range(len(S))]
         # To first order, p(1-p) times the spread of f is that of the probability.
         weights = [doubt[1][:, k] ** 2 for k in range(len(S))]
-    chosen: list[int] = []
-    for _ in range(n):
-        fall = np.zeros(len(own))
-        for k in range(len(S)):
-            gram = (R[k] * weights[k][:, None]).T @ R[k]
-            fall += np.einsum("ij,ij->i", S[k] @ gram, S[k]) / (np.einsum("ij,ij->i", S[k], S[k]) + noise[k])
-        fall[chosen] = -np.inf
-        chosen.append(int(np.argmax(fall)))
-        for k in range(len(S)):
-            _condition(S[k], R[k], chosen[-1], float(noise[k][chosen[-1]]))
-    return np.array(chosen)
-
-
-def _condition(own: Array, others: Array, at: int, noise: float) -> None:
-    """Change both factors to those of the posterior given a label of candidate `at`, in place."""
-    row = own[at].copy()
-    variance = float(row @ row)
-    if variance <= 0.0:
-        return
-    # S (I - c s sᵀ) has the covariance K - k kᵀ / (v + noise) if c = (1 - √(noise / (v + noise))) / v.
-    factor = (1.0 - np.sqrt(noise / (variance + noise))) / variance
-    for part in (own, others):
-        part -= np.outer(part @ row, factor * row)
+    return least_variance([Spread(*each) for each in zip(S, R, noise, weights, strict=True)], n)
 
 
 def _spreads(model: LatentModel, X: Array) -> list[Array]:

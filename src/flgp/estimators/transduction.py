@@ -12,8 +12,8 @@ from ..rows.blocks import map_blocks, map_rows, row_blocks
 from ..rows.sources import is_distributed, is_streamed
 from ..terms import Inputs
 from ..terms.base import View
-from ._model import _Locator
 from .fitted_rows import FittedRows
+from .locator import Locator
 
 if TYPE_CHECKING:
     from ._latent import LatentModel
@@ -32,15 +32,15 @@ def transduce(
     """
     if is_distributed(rows) or (is_streamed(rows) and geometry.fitted_places() is None):
         return None
-    process, locator = model._process_, _Locator(model)
+    process, locator = model._process_, Locator.of(model)
     model._fitted_rows_ = FittedRows.of(rows, geometry)
     if offset is not None:
         return model._answer(rows, point, offset=offset)
     with stage(f"transduction for {rows.shape[0]:,} points"):
         blocks = geometry.fitted_places()
         if blocks is None:
-            return map_rows(rows, lambda X: point(process.at(locator.inputs(X))))
+            return map_rows(rows, lambda X: point(process.at(locator(X))))
         if not model._needs_columns():
             return map_blocks(blocks, rows.shape[0], lambda places: point(process.at(Inputs(None, places))))
         pairs = row_blocks(rows).paired_with(blocks)
-        return map_blocks(pairs, rows.shape[0], lambda pair: point(process.at(locator.inputs_at(pair))))
+        return map_blocks(pairs, rows.shape[0], lambda pair: point(process.at(locator(*pair))))

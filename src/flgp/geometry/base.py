@@ -48,6 +48,10 @@ class Rows(Protocol):
         """Σ_jk z_j z_k values_jk: a matrix at the nodes (s, s) gives (b,)."""
         ...
 
+    def limit(self, sizes: Array) -> Array:
+        """Σ_j |z_j| sizes_j (b,): a limit of |Σ_j z_j v_j| for vectors of these sizes (s,)."""
+        ...
+
     def take(self, part: slice | IntArray) -> Rows:
         """The same for some of the points."""
         ...
@@ -202,6 +206,10 @@ class SparseRows:
         block = values[self.index[:, :, None], self.index[:, None, :]]
         return np.einsum("br,brc,bc->b", self.z, block, self.z)
 
+    def limit(self, sizes: Array) -> Array:
+        """Σ_j |z_j| sizes_j."""
+        return np.einsum("br,br->b", np.abs(self.z), sizes[self.index])
+
     def take(self, part: slice | IntArray) -> SparseRows:
         """The same for some of the points."""
         return SparseRows(self.index[part], self.z[part])
@@ -232,6 +240,10 @@ class MatrixRows:
     def quadratic(self, values: Array) -> Array:
         """Σ_jk z_j z_k values_jk."""
         return np.asarray((self.z * (self.z @ values)).sum(axis=1)).ravel()
+
+    def limit(self, sizes: Array) -> Array:
+        """Σ_j |z_j| sizes_j."""
+        return np.asarray(abs(self.z) @ sizes)
 
     def take(self, part: slice | IntArray) -> MatrixRows:
         """The same for some of the points."""

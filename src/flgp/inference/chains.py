@@ -18,7 +18,7 @@ from ..likelihoods import Categorical, Likelihood, Observations
 from .diagnostics import diagnose
 from .expectation_propagation import ExpectationPropagation
 from .gibbs import can_augment, gibbs_sampler
-from .posterior import WeightPosterior
+from .posterior import Point, WeightPosterior
 from .sampler import Sampler, cycle
 from .slice_sampling import slice_sampler
 
@@ -94,7 +94,7 @@ def make_sampler(
     if approximation is None and not isinstance(likelihood, Categorical):
         shift: Any = offset  # an array does there as well
         unit = np.ones(design.shape[1])
-        approximation = ExpectationPropagation(design, obs, shift).evaluate(unit, likelihood).posterior
+        approximation = ExpectationPropagation(design, obs, shift).evaluate(Point(unit, likelihood)).posterior
     if not can_augment(likelihood):
         return slice_sampler(design, obs, likelihood, offset=offset, approximation=approximation)
     gibbs = gibbs_sampler(design, obs, likelihood, offset=offset)

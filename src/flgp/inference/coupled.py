@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from .._typing import Array
-from ..likelihoods import AnyLikelihood, Categorical, Observations
-from ..terms.local.euclidean import LocalModel
-from .expectation_propagation import AndersonMixer, cavities, in_standard_deviations
-from .posterior import Evaluation, LeftOut
+from ..likelihoods import Categorical, Observations
+from .expectation_propagation import AndersonMixer, cavities, largest_change
+from .posterior import Evaluation, LeftOut, Point
 from .sites import Marginals, SiteSolver, make_solver
 
 _SWEEPS = 80
@@ -44,22 +41,15 @@ class CoupledEP:
         self._copies = np.maximum(self._weight, 1.0)
         self._offset = obs.offset.T.ravel() if obs.offset.ndim == 2 else np.zeros(len(self._weight))
 
-    def evaluate(
-        self,
-        d: Array,
-        likelihood: AnyLikelihood,
-        state: Array | None = None,
-        rough: bool = False,
-        local: LocalModel | None = None,
-    ) -> Evaluation:
-        """Evidence, derivatives and posteriors for prior variances d (M,), the same for every class.
+    def evaluate(self, at: Point) -> Evaluation:
+        """One posterior for each class; all have the same prior variances.
 
-        `state` holds the site precisions and shifts (2, C·m) of an evaluation nearby.
+        `at.state` holds the site precisions and shifts (2, C·m) of an evaluation nearby.
         """
+        likelihood, solver = at.likelihood, make_solver(self.features, at.d)
         assert isinstance(likelihood, Categorical)
-        solver = make_solver(self.features, d)
-        sites = np.zeros((2, self.n_classes * len(self.features))) if state is None else state
-        tolerance = _ROUGH_TOLERANCE if rough or len(self.features) > _MANY_LABELS else _TOLERANCE
+        sites = np.zeros((2, self.n_classes * len(self.features))) if at.state is None else at.state
+        tolerance = _ROUGH_TOLERANCE if at.rough or len(self.features) > _MANY_LABELS else _TOLERANCE
         sites = self._settled(solver, likelihood, sites, tolerance)
         marginals, each = self._marginals(solver, sites)
         mean, variance = cavities(marginals, *(sites / self._copies))
@@ -73,7 +63,7 @@ class CoupledEP:
             + float(self.obs.weight @ tilted.log_normalizer)
             + float(self._weight @ (0.5 * np.log(scaled) - 0.5 * exponent / scaled))
         )
-        gradient, posteriors = np.zeros(len(d)), []
+        gradient, posteriors = np.zeros(len(at.d)), []
         for part, own_tau, own_nu in zip(each, *self._by_class(*sites), strict=True):
             along, posterior = solver.finish(part, own_tau, own_nu)
             gradient += along
@@ -89,15 +79,13 @@ class CoupledEP:
         for _ in range(_SWEEPS):
             marginals, _ = self._marginals(solver, sites)
             gap = self._targets(marginals, likelihood, sites) - sites
-            whiten = partial(in_standard_deviations, marginals)
-            unit_gap = whiten(gap)
-            change = float(np.abs(unit_gap).max())
+            change = largest_change(marginals, gap)
             if change < smallest:
                 best, smallest, cautious = sites, change, sites + _CAUTION * gap
             if change < tolerance:
                 break
             with np.errstate(over="ignore", invalid="ignore"):
-                sites = mixer(sites, gap, unit_gap, whiten) if change < _WILD else np.full_like(sites, np.nan)
+                sites = mixer(sites, gap, marginals) if change < _WILD else np.full_like(sites, np.nan)
             if not np.abs(sites).max() < _LARGEST_SITE:  # diverged: a small step from the best so far
                 sites, mixer = cautious, AndersonMixer()
                 smallest *= _FORGET

@@ -6,17 +6,16 @@ With Σ = K_u + σ² diag(v) = L Lᵀ and A = L⁻¹ΦD^(1/2), z = L⁻¹y the a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
 from scipy.spatial.distance import pdist, squareform
 
-from .._linalg import safe_cholesky
+from .._linalg import cholesky_of_one_plus, log_determinant, safe_cholesky, triangular_inverse
 from .._typing import Array, IntArray
-from ..likelihoods import AnyLikelihood, Gaussian, Observations
-from ..terms.local.euclidean import LocalModel
-from .posterior import Evaluation, WeightPosterior
+from ..likelihoods import Observations
+from .posterior import Evaluation, Point, WeightPosterior
 
 
 @dataclass(frozen=True)
@@ -46,36 +45,22 @@ class DenseInference:
             self.features[rows], self.y[rows], self.noise_scale[rows], points, pdist(points)
         )
 
-    def evaluate(
-        self,
-        d: Array,
-        likelihood: AnyLikelihood,
-        state: Array | None = None,
-        rough: bool = False,
-        local: LocalModel | None = None,
-    ) -> Evaluation:
-        """Evidence, derivatives and posterior for prior variances d (M,) and a local term."""
-        assert local is not None
-        assert isinstance(likelihood, Gaussian)
-        assert likelihood.noise_variance is not None
-        local = replace(local, noise_variance=likelihood.noise_variance)
+    def evaluate(self, at: Point) -> Evaluation:
+        """With a local term."""
+        local, root = at.noisy_local, np.sqrt(at.d)
         noise = local.noise_variance * self.noise_scale
         covariance = local.covariance(self.distances)
         sigma = squareform(covariance)
         np.fill_diagonal(sigma, local.diagonal + noise)
         L = safe_cholesky(sigma)
-        root = np.sqrt(d)
         white = linalg.solve_triangular(
             L, np.column_stack([self.features * root, self.y]), lower=True, check_finite=False
         )
         A, z = white[:, :-1], white[:, -1]
-        H = A.T @ A
-        H[np.diag_indices_from(H)] += 1.0
-        inverse, info = linalg.lapack.dtrtri(safe_cholesky(H), lower=1)  # of the factor of H
-        assert info == 0
+        inverse = triangular_inverse(cholesky_of_one_plus(A.T @ A))  # of the factor of H
         mean = inverse.T @ (inverse @ (A.T @ z))
         r = z - A @ mean
-        log_det = 2.0 * float(np.log(np.diag(L)).sum() - np.log(np.diag(inverse)).sum())
+        log_det = log_determinant(L) - log_determinant(inverse)
         value = -0.5 * float(r @ r + mean @ mean + log_det + len(r) * np.log(2 * np.pi))
         by_d = 0.5 * (mean**2 + np.einsum("ij,ij->j", inverse, inverse) - 1.0)
         slope, diagonal = _slopes(L, A @ inverse.T, r)

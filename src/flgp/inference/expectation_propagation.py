@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from .._typing import Array
-from ..likelihoods import AnyLikelihood, Categorical, Likelihood, Observations, Tilted
-from ..terms.local.euclidean import LocalModel
+from ..likelihoods import Likelihood, Observations, Tilted
 from .laplace import LaplaceInference
-from .posterior import Evaluation, LeftOut
+from .posterior import Evaluation, LeftOut, Point
 from .sites import Marginals, SiteSolver, make_solver
 
 _PARALLEL_SWEEPS, _SEQUENTIAL_SWEEPS = 100, 60
@@ -60,11 +58,9 @@ class AndersonMixer:
         self._gaps: list[Array] = []
         self._best = np.inf
 
-    def __call__(self, point: Array, gap: Array, unit_gap: Array, whiten: Callable[[Array], Array]) -> Array:
-        """The next point (2, m) after `point`, where the plain update would add `gap`.
-
-        `whiten` puts gaps (..., 2, m) into units in which all rows matter alike; `unit_gap` is `gap` in them.
-        """
+    def __call__(self, point: Array, gap: Array, marginals: Marginals) -> Array:
+        """The next sites (2, m) after `point`, where the plain update would add `gap`."""
+        unit_gap = in_standard_deviations(marginals, gap)
         change = float(np.abs(unit_gap).max())
         if change > 10.0 * self._best:  # the combination diverges: start again
             self._points, self._gaps = self._points[-1:], self._gaps[-1:]
@@ -75,7 +71,7 @@ class AndersonMixer:
             return point + gap
         steps = np.array(self._points[:-1]) - point
         changes = np.array(self._gaps[:-1]) - gap
-        units = whiten(changes).reshape(len(steps), -1)
+        units = in_standard_deviations(marginals, changes).reshape(len(steps), -1)
         gram = units @ units.T
         gram.flat[:: len(gram) + 1] *= 1.0 + 1e-10
         if not np.isfinite(gram).all():  # steps too large to combine
@@ -85,6 +81,7 @@ class AndersonMixer:
         return point + gap + (share @ moves).reshape(point.shape)
 
 
+@dataclass(frozen=True, eq=False)
 class ExpectationPropagation:
     """Parallel EP: one factorisation updates all sites, so each sweep costs as much as one Newton step.
 
@@ -93,43 +90,27 @@ class ExpectationPropagation:
     nowhere. That converges for every log-concave likelihood known but costs a loop over the rows. At a fixed
     point the evidence is stationary in the sites, so its derivatives in the hyperparameters need no implicit
     terms.
-
-    Parameters
-    ----------
-    features : array of shape (m, M)
-    obs : Observations
-    offset : float
-        The prior mean of f.
     """
 
-    def __init__(self, features: Array, obs: Observations, offset: float | Array = 0.0) -> None:
-        self.features, self.obs, self.offset = features, obs, offset
+    features: Array  # (m, M)
+    obs: Observations
+    offset: float | Array = 0.0  # the prior mean of f, (m,) or one number
 
-    def evaluate(
-        self,
-        d: Array,
-        likelihood: AnyLikelihood,
-        state: Array | None = None,
-        rough: bool = False,
-        local: LocalModel | None = None,
-    ) -> Evaluation:
-        """Evidence, derivatives and posterior for prior variances d (M,).
+    def evaluate(self, at: Point) -> Evaluation:
+        """`at.state` holds the site precisions and shifts (2, m) of an evaluation nearby.
 
-        `state` holds the site precisions and shifts (2, m) of an evaluation nearby. A `rough` evaluation
-        stops earlier: its evidence, stationary in the sites, is still good to about 1e-5. The evidence is
-        -inf where the sites do not settle: what they then say is not near any posterior.
+        A rough evaluation stops earlier: its evidence, stationary in the sites, is still good to about 1e-5.
+        The evidence is -inf where the sites do not settle: what they then say is not near any posterior.
         """
         # Numbers that overflow on the way are told by an evidence that is none.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return self._evaluate(d, likelihood, state, _ROUGH_TOLERANCE if rough else _TOLERANCE)
+            return self._evaluate(at)
 
-    def _evaluate(
-        self, d: Array, likelihood: AnyLikelihood, state: Array | None, tolerance: float
-    ) -> Evaluation:
-        assert not isinstance(likelihood, Categorical)
-        solver = make_solver(self.features, d)
-        sites = np.zeros((2, len(self.features))) if state is None else state
-        settled = self._settled(solver, d, likelihood, sites, tolerance)
+    def _evaluate(self, at: Point) -> Evaluation:
+        likelihood, solver = at.one_function, make_solver(self.features, at.d)
+        sites = np.zeros((2, len(self.features))) if at.state is None else at.state
+        tolerance = _ROUGH_TOLERANCE if at.rough else _TOLERANCE
+        settled = self._settled(solver, at.d, likelihood, sites, tolerance)
         nothing = np.zeros_like(sites)
         last = settled or self._moments(solver.marginals(*nothing), likelihood, nothing)
         sites, marginals, mean, variance, tilted = last
@@ -176,9 +157,7 @@ class ExpectationPropagation:
         for sweep in range(_PARALLEL_SWEEPS):
             last = self._moments(solver.marginals(*sites), likelihood, sites)
             gap = last.targets() - sites
-            whiten = partial(in_standard_deviations, last.marginals)
-            unit_gap = whiten(gap)
-            change = float(np.abs(unit_gap).max())
+            change = largest_change(last.marginals, gap)
             if change < tolerance:
                 return sites, change, last
             hopeless = sweep >= _EARLY and smallest > _HOPELESS
@@ -188,7 +167,7 @@ class ExpectationPropagation:
                 break
             if change < smallest:
                 best, smallest, since, known = sites, change, sweep, last
-            sites = mixer(sites, gap, unit_gap, whiten)
+            sites = mixer(sites, gap, last.marginals)
             np.maximum(sites[0], 0.0, out=sites[0])
         return best, smallest, known
 
@@ -208,7 +187,7 @@ class ExpectationPropagation:
                 old = sites[:, i : i + 1]
                 new = self._moments(marginal, likelihood, old, slice(i, i + 1)).targets()
                 (step, shift), variance = (new - old)[:, 0], float(marginal.variance[0])
-                moved = np.abs(in_standard_deviations(marginal, new - old)).max()
+                moved = largest_change(marginal, new - old)
                 change = float(np.maximum(change, moved))  # also if that is not a number
                 # Sherman and Morrison: the covariance falls along one direction, and the mean moves there.
                 scale = 1.0 / (1.0 + step * variance)
@@ -242,6 +221,11 @@ def in_standard_deviations(marginals: Marginals, change: Array) -> Array:
     units[..., 0, :] = step * marginals.variance
     units[..., 1, :] = (shift - step * marginals.mean) * np.sqrt(marginals.variance)
     return units
+
+
+def largest_change(marginals: Marginals, change: Array) -> float:
+    """The most that changes (2, m) of the sites do to a marginal, in standard deviations."""
+    return float(np.abs(in_standard_deviations(marginals, change)).max())
 
 
 def cavities(marginals: Marginals, tau: Array, nu: Array) -> tuple[Array, Array]:

@@ -16,7 +16,6 @@ it after f is integrated out, and f is averaged over g instead of given the aver
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -25,9 +24,8 @@ from .._linalg import safe_cholesky
 from .._typing import Array
 from ..kernels import SpectralKernel
 from ..likelihoods import AnyLikelihood, Heteroscedastic, Observations
-from ..terms.local.euclidean import LocalModel
-from .expectation_propagation import AndersonMixer, in_standard_deviations
-from .posterior import DualPosterior, Evaluation, WeightPosterior
+from .expectation_propagation import AndersonMixer, largest_change
+from .posterior import Evaluation, Point, Posterior, WeightPosterior
 from .sites import Marginals, SiteSolver, make_solver
 
 _SWEEPS = 300
@@ -71,8 +69,8 @@ class NoiseBasis:
 class NoisyPosterior:
     """The weights of f, and those of g - log σ²."""
 
-    function: WeightPosterior | DualPosterior
-    log_noise: WeightPosterior | DualPosterior
+    function: Posterior
+    log_noise: Posterior
     variances: Array  # (M,) prior variances of the weights of g
 
 
@@ -103,18 +101,12 @@ class HeteroscedasticInference:
         self.features, self.obs, self.basis = features, obs, basis
         self._residual = obs.y - offset
 
-    def evaluate(
-        self,
-        d: Array,
-        likelihood: AnyLikelihood,
-        state: Array | None = None,
-        rough: bool = False,
-        local: LocalModel | None = None,
-    ) -> Evaluation:
-        """Bound, derivatives and posterior for prior variances d (M,); `state`: sites (2, m) of g nearby."""
+    def evaluate(self, at: Point) -> Evaluation:
+        """A bound on the evidence; `at.state` holds the sites (2, m) of g of an evaluation nearby."""
+        likelihood = at.likelihood
         assert isinstance(likelihood, Heteroscedastic)
-        own, problem = self.basis.variances(likelihood), self._problem(d, likelihood)
-        found = problem.solve(state, _ROUGH_TOLERANCE if rough else _TOLERANCE)
+        own, problem = self.basis.variances(likelihood), self._problem(at.d, likelihood)
+        found = problem.solve(at.state, _ROUGH_TOLERANCE if at.rough else _TOLERANCE)
         shift = found.precision * self._residual
         gradient, function = problem.function.finish(found.function, found.precision, shift)
         by_noise, log_noise = problem.noise.finish(found.noise, *found.sites)
@@ -180,11 +172,9 @@ class _Problem:
         mixer, length = AndersonMixer(), 1.0
         for _ in range(_SWEEPS):
             gap = self._target(now) - now.sites
-            whiten = partial(in_standard_deviations, now.noise)
-            unit_gap = whiten(gap)
-            if float(np.abs(unit_gap).max()) < tolerance:
+            if largest_change(now.noise, gap) < tolerance:
                 break
-            new = self.at(_valid(mixer(now.sites, gap, unit_gap, whiten)))
+            new = self.at(_valid(mixer(now.sites, gap, now.noise)))
             if not new.bound > now.bound:
                 mixer = AndersonMixer()
                 new, length = self._shorter(now, gap, min(2.0 * length, 1.0))
@@ -224,7 +214,7 @@ class _Problem:
             bound = -np.inf
         return _Both(sites, noise, precision, function, squares, bound)
 
-    def posterior_of_f(self, precision: Array) -> WeightPosterior | DualPosterior:
+    def posterior_of_f(self, precision: Array) -> Posterior:
         """The weights of f for known precisions (m,) of the labels."""
         shift = precision * self.residual
         return self.function.finish(self.function.marginals(precision, shift), precision, shift)[1]

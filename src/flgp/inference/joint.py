@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 
+from .._linalg import cholesky_of_one_plus, log_determinant, triangular_inverse
 from .._threads import thread_map
 from .._typing import Array, BoolArray
 from ..terms.local.euclidean import LocalModel
@@ -104,11 +105,7 @@ def _weight_space(data: JointData, d: Array, factor: VecchiaFactor) -> _WeightSp
     root = np.sqrt(d[keep])
     scaled = np.compress(keep, data.features, axis=1) * root  # row-major: rows are gathered below
     A, z = whiten @ scaled, whiten @ data.y
-    H = A.T @ A
-    H[np.diag_indices_from(H)] += 1.0
-    L = linalg.cholesky(H, lower=True, overwrite_a=True, check_finite=False)
-    inverse, info = linalg.lapack.dtrtri(L, lower=1)
-    assert info == 0
+    inverse = triangular_inverse(cholesky_of_one_plus(A.T @ A))
     mean = inverse.T @ (inverse @ (A.T @ z))
     return _WeightSpace(keep, root, scaled, A, inverse, mean, z - A @ mean, data.y - scaled @ mean)
 
@@ -127,8 +124,8 @@ def _matters(features: Array, d: Array, whiten: sparse.csr_array) -> BoolArray:
 
 def _log_evidence(space: _WeightSpace, factor: VecchiaFactor) -> float:
     r, w = space.white_residual, space.mean
-    log_det_H = -2.0 * np.log(np.diag(space.inverse)).sum()
-    return float(-0.5 * (r @ r + w @ w + log_det_H + factor.log_determinant + len(r) * np.log(2 * np.pi)))
+    log_det = factor.log_determinant - log_determinant(space.inverse)
+    return float(-0.5 * (r @ r + w @ w + log_det + len(r) * np.log(2 * np.pi)))
 
 
 def pair_products(left: Array, right: Array, near: Neighborhoods) -> Array:

@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 from scipy import linalg, sparse
 
-from .._linalg import safe_cholesky
+from .._linalg import log_determinant, safe_cholesky
 from .._typing import Array, IntArray
 from ..likelihoods import Likelihood, Observations
 from ..terms.local.dissection import Front
@@ -235,7 +235,7 @@ class _Precision:
     @property
     def log_determinant(self) -> float:
         """log|R| + log|S|."""
-        return self.cholesky.log_determinant + 2.0 * float(np.log(np.diag(self.root)).sum())
+        return self.cholesky.log_determinant + log_determinant(self.root)
 
     @cached_property
     def inverse_root(self) -> Array:

@@ -7,42 +7,24 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import Array
-from ..likelihoods import AnyLikelihood, Categorical, Likelihood, Observations
-from ..terms.local.euclidean import LocalModel
+from ..likelihoods import Likelihood, Observations
 from .newton import climb
-from .posterior import Design, Evaluation, SitePosterior, gradient_log_d, site_posterior
+from .posterior import Design, Evaluation, Point, SitePosterior, gradient_log_d, site_posterior
 from .weighted import WeightedLikelihood
 
 
+@dataclass(frozen=True, eq=False)
 class LaplaceInference:
-    """Mode, curvature and Laplace evidence for a likelihood that acts row by row.
+    """Mode, curvature and Laplace evidence for a likelihood that acts row by row."""
 
-    Parameters
-    ----------
-    features : array of shape (m, M)
-    obs : Observations
-    offset : float
-        The prior mean of f.
-    """
+    features: Array  # (m, M)
+    obs: Observations
+    offset: float | Array = 0.0  # the prior mean of f, (m,) or one number
 
-    def __init__(self, features: Array, obs: Observations, offset: float | Array = 0.0) -> None:
-        self.features, self.obs, self.offset = features, obs, offset
-
-    def evaluate(
-        self,
-        d: Array,
-        likelihood: AnyLikelihood,
-        state: Array | None = None,
-        rough: bool = False,
-        local: LocalModel | None = None,
-    ) -> Evaluation:
-        """Evidence, derivatives and posterior for prior variances d (M,).
-
-        `state` is ∂ log p/∂f (m,) at the mode of an evaluation nearby: there v = Aᵀ ∂ log p/∂f.
-        """
-        assert not isinstance(likelihood, Categorical)
-        design = Design.of(self.features, d)
-        site, v, f = self._mode(design, likelihood, state)
+    def evaluate(self, at: Point) -> Evaluation:
+        """`at.state` is ∂ log p/∂f (m,) at the mode of an evaluation nearby: there v = Aᵀ ∂ log p/∂f."""
+        design, likelihood = Design.of(self.features, at.d), at.one_function
+        site, v, f = self._mode(design, likelihood, at.state)
         target = WeightedLikelihood(likelihood, self.obs)
         gradient, W = target.gradient_and_curvature(f)
         log_evidence = target.log_density(f) - 0.5 * float(v @ v) - 0.5 * site.log_det

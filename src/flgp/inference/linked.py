@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg
 
-from .._linalg import safe_cholesky
+from .._linalg import log_determinant, safe_cholesky, triangular_inverse
 from .._typing import Array
 from ..likelihoods import Observations
 from .posterior import WeightPosterior
@@ -73,13 +72,12 @@ class LinkedGaussian:
                 for p in range(q + 1):
                     H[at, p * M : (p + 1) * M] += mix[c, q] * mix[c, p] * gram
         L = safe_cholesky(np.tril(H) + np.tril(H, -1).T)
-        inverse, info = linalg.lapack.dtrtri(L, lower=1)
-        assert info == 0
+        inverse = triangular_inverse(L)
         w = inverse.T @ (inverse @ h)
         log_evidence = (
             self._constant
             - 0.5 * float(self._counts @ np.log(noise) + (self._squares / noise).sum() - w @ h)
-            - float(np.log(np.diag(L)).sum())
+            - 0.5 * log_determinant(L)
         )
         # Second moments of w, less those of the prior: E[w_qi w_pi] - δ_qp.
         blocks = inverse.reshape(C * M, C, M)

@@ -9,12 +9,11 @@ import numpy as np
 from .._typing import Array, IntArray
 from ..likelihoods import AnyLikelihood, Categorical, Gaussian, Observations
 from ..terms.local.dissection import dissect, stored_entries
-from ..terms.local.euclidean import LocalModel
 from ..terms.local.neighborhoods import coarse_to_fine, previous_neighborhoods
 from .dense import DenseInference
 from .joint import JointData, evaluate
 from .joint_laplace import LatentData, evaluate_latent
-from .posterior import Evaluation
+from .posterior import Evaluation, Point
 
 # Numbers in a factor of the latent precision (1 GB); computing it needs two or three times as many.
 _MAX_ENTRIES = 125_000_000
@@ -43,19 +42,9 @@ class JointInference:
         part = JointData(data.features[rows], data.y[rows], data.noise_scale[rows], near)
         return replace(self, data=part, points=points)
 
-    def evaluate(
-        self,
-        d: Array,
-        likelihood: AnyLikelihood,
-        state: Array | None = None,
-        rough: bool = False,
-        local: LocalModel | None = None,
-    ) -> Evaluation:
-        """Evidence, derivatives and posterior for prior variances d (M,) and a local term."""
-        assert local is not None
-        assert isinstance(likelihood, Gaussian)
-        assert likelihood.noise_variance is not None
-        return evaluate(self.data, d, replace(local, noise_variance=likelihood.noise_variance))
+    def evaluate(self, at: Point) -> Evaluation:
+        """With a local term."""
+        return evaluate(self.data, at.d, at.noisy_local)
 
 
 @dataclass(frozen=True)
@@ -96,18 +85,10 @@ class JointLaplace:
         )
         return replace(self, data=data, points=points, sites=sites)
 
-    def evaluate(
-        self,
-        d: Array,
-        likelihood: AnyLikelihood,
-        state: Array | None = None,
-        rough: bool = False,
-        local: LocalModel | None = None,
-    ) -> Evaluation:
-        """Evidence, derivatives and posterior for prior variances d (M,) and a local term."""
-        assert local is not None
-        assert not isinstance(likelihood, Categorical)
-        return evaluate_latent(self.data, d, likelihood, local, state)
+    def evaluate(self, at: Point) -> Evaluation:
+        """With a local term; `at.state` is f (m,) at the mode of an evaluation nearby."""
+        assert at.local is not None
+        return evaluate_latent(self.data, at.d, at.one_function, at.local, at.state)
 
 
 LocalInference = DenseInference | JointInference | JointLaplace

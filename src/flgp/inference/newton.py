@@ -16,8 +16,8 @@ _ROUNDING = 1e-13
 _SHORT = 1e-3
 
 
-class Posterior(Protocol):
-    """An objective that Newton's method climbs."""
+class Objective(Protocol):
+    """What Newton's method climbs."""
 
     def objective(self, x: Array) -> float:
         """Log posterior density, up to a constant."""
@@ -28,12 +28,12 @@ class Posterior(Protocol):
         ...
 
 
-def climb(posterior: Posterior, x: Array, exact: bool, patient: bool = True) -> Array:
+def climb(posterior: Objective, x: Array, exact: bool, patient: bool = True) -> Array:
     """The mode, by Newton's method with step halving.
 
     Parameters
     ----------
-    posterior : Posterior
+    posterior : Objective
     x : array
         Where to start.
     exact : bool

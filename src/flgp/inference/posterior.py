@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import linalg
 from scipy.linalg.blas import dtrsm
 
-from .._linalg import safe_cholesky
+from .._linalg import cholesky_of_one_plus, log_determinant, triangular_inverse
 from .._typing import Array
+from ..likelihoods import AnyLikelihood, Categorical, Gaussian, Likelihood
+from ..terms.local.euclidean import LocalModel
 
 
 @dataclass(frozen=True)
 class WeightPosterior:
     """β ~ N(mean, C Cᵀ) for f(x) = φ(x) β."""
 
-    mean: Array  # (M,)
+    mean: Array  # (M,), or (M, C) for several functions that share everything but their labels
     factor: Array  # (M, M) C
 
 
@@ -29,7 +31,7 @@ class DualPosterior:
     With w = D^(-1/2) β and f = A w at the rows, the posterior covariance of w is I - Aᵀ Gᵀ G A.
     """
 
-    mean: Array  # (M,)
+    mean: Array  # (M,) or (M, C)
     root: Array  # (M,) d^(1/2)
     rows: Array  # (m, M) A
     scale: Array  # (m,) τ^(1/2)
@@ -38,9 +40,7 @@ class DualPosterior:
     @property
     def inner(self) -> Array:
         """G = L⁻¹ τ^(1/2) (m, m), lower triangular."""
-        inverse, info = linalg.lapack.dtrtri(self.cholesky, lower=1)
-        assert info == 0
-        return inverse * self.scale
+        return triangular_inverse(self.cholesky) * self.scale
 
     @property
     def half(self) -> Array:
@@ -51,6 +51,9 @@ class DualPosterior:
     def factor(self) -> Array:
         """C (M, M)."""
         return self.root[:, None] * shrunk_factor(self.half)
+
+
+Posterior = WeightPosterior | DualPosterior
 
 
 def shrunk_factor(half: Array) -> Array:
@@ -71,6 +74,36 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
+class Point:
+    """Hyperparameters at which the evidence is asked for."""
+
+    d: Array  # (M,) prior variances of the features' weights
+    likelihood: AnyLikelihood  # with its parameters
+    local: LocalModel | None = None  # without noise
+    state: Array | None = None  # of an evaluation nearby, to start from
+    rough: bool = False  # an inner iteration may stop earlier
+
+    @property
+    def noise(self) -> float:
+        """σ² of Gaussian labels."""
+        assert isinstance(self.likelihood, Gaussian)
+        assert self.likelihood.noise_variance is not None
+        return self.likelihood.noise_variance
+
+    @property
+    def noisy_local(self) -> LocalModel:
+        """The local term with the noise of Gaussian labels."""
+        assert self.local is not None
+        return replace(self.local, noise_variance=self.noise)
+
+    @property
+    def one_function(self) -> Likelihood:
+        """A likelihood that depends on one latent function."""
+        assert not isinstance(self.likelihood, Categorical)
+        return self.likelihood
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """One evidence evaluation: its value, its derivatives, and the posterior behind it.
 
@@ -84,6 +117,14 @@ class Evaluation:
     state: Array | None = None
     left_out: LeftOut | None = None  # where it is known
     gradient_local: Array = field(default_factory=lambda: np.empty(0))  # in the logarithms of a local term's
+
+
+class Inference(Protocol):
+    """What the search needs of an approximation: Gaussian, Laplace, EP, with or without a local term."""
+
+    def evaluate(self, at: Point) -> Evaluation:
+        """Evidence, derivatives and posterior."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -151,11 +192,9 @@ class SitePosterior:
 
 def site_posterior(A: Array, tau: Array, nu: Array) -> SitePosterior:
     """Posterior of v for site precisions τ ≥ 0 (m,) and shifts ν (m,)."""
-    H = (A.T * tau) @ A
-    H[np.diag_indices_from(H)] += 1.0
-    L = safe_cholesky(H)
+    L = cholesky_of_one_plus((A.T * tau) @ A)
     mean = linalg.cho_solve((L, True), A.T @ nu, check_finite=False)
-    return SitePosterior(mean, L, A @ mean, 2.0 * float(np.log(np.diag(L)).sum()))
+    return SitePosterior(mean, L, A @ mean, log_determinant(L))
 
 
 def gradient_log_d(design: Design, factor: Array, dual: Array) -> Array:

@@ -4,29 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 import numpy as np
 
 from .._typing import Array
 from ..likelihoods import AnyLikelihood, Gaussian, Heteroscedastic, StudentT
-from ..terms.local.euclidean import LocalModel
-from .posterior import Evaluation
-
-
-class OneOutput(Protocol):
-    """An approximation for one output."""
-
-    def evaluate(
-        self,
-        d: Array,
-        likelihood: AnyLikelihood,
-        state: Array | None = None,
-        rough: bool = False,
-        local: LocalModel | None = None,
-    ) -> Evaluation:
-        """Evidence, derivatives, posterior."""
-        ...
+from .posterior import Evaluation, Inference, Point
 
 
 @dataclass(frozen=True)
@@ -38,24 +21,15 @@ class SharedInference:
     of the outputs.
     """
 
-    outputs: Sequence[OneOutput]
+    outputs: Sequence[Inference]
     ratios: Array  # (C,)
     points: Array = field(default_factory=lambda: np.empty((0, 0)))  # of the first, for a local term
 
-    def evaluate(
-        self,
-        d: Array,
-        likelihood: AnyLikelihood,
-        state: Array | None = None,
-        rough: bool = False,
-        local: LocalModel | None = None,
-    ) -> Evaluation:
-        """Evidence and derivatives, summed over the outputs, for prior variances d (M,) of the first."""
-        states = [None] * len(self.outputs) if state is None else list(state)
+    def evaluate(self, at: Point) -> Evaluation:
+        """Evidence and derivatives, summed over the outputs; `at` is in the units of the first."""
+        states = [None] * len(self.outputs) if at.state is None else list(at.state)
         parts = [
-            inference.evaluate(
-                ratio * d, scaled_likelihood(likelihood, ratio), before, rough, scaled_local(local, ratio)
-            )
+            inference.evaluate(replace(scaled(at, ratio), state=before))
             for inference, ratio, before in zip(self.outputs, self.ratios.tolist(), states, strict=True)
         ]
         ends = np.empty(len(parts), dtype=object)  # one for each output, of different sizes
@@ -71,15 +45,15 @@ class SharedInference:
         )
 
 
-def scaled_likelihood(likelihood: AnyLikelihood, ratio: float) -> AnyLikelihood:
-    """The likelihood of labels whose unit is √ratio times as large."""
+def scaled(at: Point, ratio: float) -> Point:
+    """Hyperparameters for labels whose unit is √ratio times as large."""
+    local = None if at.local is None else replace(at.local, variance=ratio * at.local.variance)
+    return replace(at, d=ratio * at.d, likelihood=_scaled(at.likelihood, ratio), local=local)
+
+
+def _scaled(likelihood: AnyLikelihood, ratio: float) -> AnyLikelihood:
     if isinstance(likelihood, Gaussian | Heteroscedastic) and likelihood.noise_variance is not None:
         return likelihood.with_parameters(noise_variance=ratio * likelihood.noise_variance)
     if isinstance(likelihood, StudentT) and likelihood.scale is not None:
         return likelihood.with_parameters(scale=np.sqrt(ratio) * likelihood.scale)
     return likelihood
-
-
-def scaled_local(local: LocalModel | None, ratio: float) -> LocalModel | None:
-    """The local term in that unit."""
-    return None if local is None else replace(local, variance=ratio * local.variance)

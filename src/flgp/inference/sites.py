@@ -9,9 +9,9 @@ import numpy as np
 from scipy import linalg
 from scipy.linalg.blas import dtrsm
 
-from .._linalg import safe_cholesky
+from .._linalg import cholesky_of_one_plus, log_determinant, triangular_inverse
 from .._typing import Array
-from .posterior import DualPosterior, WeightPosterior
+from .posterior import DualPosterior, Posterior, WeightPosterior
 
 # A marginal variance is kept at least this share of the prior's: below it there is only rounding.
 _SMALLEST_SHARE = 1e-12
@@ -45,9 +45,7 @@ class SiteSolver(Protocol):
         """Coordinates u with f = basis u: the basis (m, k) and the posterior covariance (k, k) of u."""
         ...
 
-    def finish(
-        self, marginals: Marginals, tau: Array, nu: Array
-    ) -> tuple[Array, WeightPosterior | DualPosterior]:
+    def finish(self, marginals: Marginals, tau: Array, nu: Array) -> tuple[Array, Posterior]:
         """½[(A_iᵀα)² - (AᵀRA)_ii] (M,), R = (K + τ⁻¹)⁻¹, and the posterior of the weights."""
         ...
 
@@ -70,7 +68,7 @@ class PrimalSolver:
         L = self._cholesky(tau)
         T = dtrsm(1.0, L, self.A.T, lower=1)  # L⁻¹Aᵀ (M, m)
         variance = np.maximum(np.einsum("ij,ij->j", T, T), self.smallest)
-        return Marginals(T.T @ (T @ nu), variance, _log_det(L), L)
+        return Marginals(T.T @ (T @ nu), variance, log_determinant(L), L)
 
     def weights(self, marginals: Marginals, tau: Array, nu: Array) -> Array:
         """D^(1/2) H⁻¹Aᵀν."""
@@ -79,13 +77,13 @@ class PrimalSolver:
 
     def dense(self, tau: Array) -> tuple[Array, Array]:
         """The whitened weights: f = A v."""
-        inverse = _inverse(self._cholesky(tau))
+        inverse = triangular_inverse(self._cholesky(tau))
         return self.A, inverse.T @ inverse
 
     def finish(self, marginals: Marginals, tau: Array, nu: Array) -> tuple[Array, WeightPosterior]:
         """AᵀRA = I - H⁻¹."""
         assert marginals.cholesky is not None
-        inverse = _inverse(marginals.cholesky)
+        inverse = triangular_inverse(marginals.cholesky)
         # The posterior mean H⁻¹Aᵀν; as Aᵀ(ν - τ∘f̄) it is nothing but rounding where τ is large.
         along = linalg.cho_solve((marginals.cholesky, True), self.A.T @ nu, check_finite=False)
         gradient = 0.5 * (along**2 - 1.0 + np.einsum("ij,ij->j", inverse, inverse))
@@ -94,7 +92,7 @@ class PrimalSolver:
     def _cholesky(self, tau: Array) -> Array:
         scaled = self.A * np.sqrt(tau)[:, None]
         # NumPy sees that this is symmetric, and lets other threads run, which SciPy's own call does not.
-        return _cholesky_of_one_plus((scaled.T @ scaled).T)
+        return cholesky_of_one_plus((scaled.T @ scaled).T)
 
 
 class DualSolver:
@@ -113,7 +111,7 @@ class DualSolver:
         L = self._cholesky(root)
         T = dtrsm(1.0, L, np.asfortranarray(root[:, None] * self.K), lower=1, overwrite_b=1)
         variance = np.maximum(self.prior_variance - np.einsum("ij,ij->j", T, T), self.smallest)
-        return Marginals(self.K @ nu - T.T @ (T @ nu), variance, _log_det(L), L)
+        return Marginals(self.K @ nu - T.T @ (T @ nu), variance, log_determinant(L), L)
 
     def weights(self, marginals: Marginals, tau: Array, nu: Array) -> Array:
         """D^(1/2) Aᵀ τ^½ B⁻¹ τ^(-½) ν."""
@@ -144,20 +142,4 @@ class DualSolver:
         return root * linalg.cho_solve((cholesky, True), sized, check_finite=False) + alone
 
     def _cholesky(self, root: Array) -> Array:
-        return _cholesky_of_one_plus(root[:, None] * self.K * root)
-
-
-def _cholesky_of_one_plus(matrix: Array) -> Array:
-    """Lower Cholesky factor of I + matrix, of which the lower triangle is read; the matrix is used up."""
-    np.einsum("ii->i", matrix)[:] += 1.0  # a view of the diagonal
-    return safe_cholesky(matrix)
-
-
-def _inverse(L: Array) -> Array:
-    inverse, info = linalg.lapack.dtrtri(L, lower=1)
-    assert info == 0
-    return inverse
-
-
-def _log_det(L: Array) -> float:
-    return 2.0 * float(np.log(np.diag(L)).sum())
+        return cholesky_of_one_plus(root[:, None] * self.K * root)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +30,7 @@ _BINS = 10
 _RESAMPLES = 2_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Evaluation:
     """Held-out predictions of the labelled rows and their scores.
 
@@ -74,11 +74,11 @@ class Evaluation:
     rows: IntArray
     y: Array
     prediction: Array
-    probability: Array | None
-    std: Array | None
-    lower: Array | None
-    upper: Array | None
-    classes: Array | None
+    probability: Array | None = None
+    std: Array | None = None
+    lower: Array | None = None
+    upper: Array | None = None
+    classes: Array | None = None
     coverage: float
     scores: dict[str, dict[str, float]]
     losses: Mapping[str, Array]
@@ -261,6 +261,16 @@ class _Fitter:
             more = {name: values[train] for name, values in self.known.items()}
             return Transductive(clone(self.estimator), self.X).fit(train, self.y[train], **more).estimator_
 
+    def held_out(
+        self, folds: list[IntArray], labeled: IntArray
+    ) -> Iterator[tuple[Any, IntArray, IntArray, IntArray]]:
+        """For each fold the model without its labels, its rows, and positions of these and of the others."""
+        for number, test in enumerate(folds):
+            with stage(f"fold {number + 1} of {len(folds)}"):
+                model = self.without(test, labeled)
+            held = np.searchsorted(labeled, test)
+            yield model, test, held, np.setdiff1d(np.arange(len(labeled)), held)
+
     def points(self, rows: IntArray) -> Any:
         """Some rows of X."""
         return _safe_indexing(self.X, rows)
@@ -271,11 +281,7 @@ def _score_classes(fitter: _Fitter, folds: list[IntArray], rows: IntArray, cover
     classes = np.unique(y)
     X = np.asarray(fitter.points(rows), dtype=float)
     found = {name: np.zeros((len(rows), len(classes))) for name in ("flgp", *CLASSIFIERS)}
-    for number, test in enumerate(folds):
-        with stage(f"fold {number + 1} of {len(folds)}"):
-            model = fitter.without(test, rows)
-        held = np.searchsorted(rows, test)
-        rest = np.setdiff1d(np.arange(len(rows)), held)
+    for model, test, held, rest in fitter.held_out(folds, rows):
         own = np.searchsorted(classes, model.classes_)
         found["flgp"][held[:, None], own] = model.predict_proba(fitter.points(test))
         for name in CLASSIFIERS:
@@ -291,22 +297,18 @@ def _score_classes(fitter: _Fitter, folds: list[IntArray], rows: IntArray, cover
             "calibration_error": expected_calibration_error(y, p, classes=classes),
         }
     p = found["flgp"]
-    prediction = classes[p.argmax(axis=1)]
     return Evaluation(
-        "classification",
-        len(folds),
-        rows,
-        y,
-        prediction,
-        p,
-        None,
-        None,
-        None,
-        classes,
-        coverage,
-        scores,
-        losses,
-        errors,
+        task="classification",
+        n_folds=len(folds),
+        rows=rows,
+        y=y,
+        prediction=classes[p.argmax(axis=1)],
+        probability=p,
+        classes=classes,
+        coverage=coverage,
+        scores=scores,
+        losses=losses,
+        errors=errors,
     )
 
 
@@ -317,11 +319,7 @@ def _score_numbers(fitter: _Fitter, folds: list[IntArray], rows: IntArray, cover
     std = {name: np.zeros(len(rows)) for name in mean}
     losses = {name: np.zeros(len(rows)) for name in mean}
     ends = np.zeros((len(rows), 2))
-    for number, test in enumerate(folds):
-        with stage(f"fold {number + 1} of {len(folds)}"):
-            model = fitter.without(test, rows)
-        held = np.searchsorted(rows, test)
-        rest = np.setdiff1d(np.arange(len(rows)), held)
+    for model, test, held, rest in fitter.held_out(folds, rows):
         points = fitter.points(test)
         uses = getattr(getattr(model, "likelihood_", None), "uses", ())
         sizes = {
@@ -353,20 +351,18 @@ def _score_numbers(fitter: _Fitter, folds: list[IntArray], rows: IntArray, cover
             "coverage": float(np.mean((low <= y) & (y <= high))),
         }
     return Evaluation(
-        "regression",
-        len(folds),
-        rows,
-        y,
-        mean["flgp"],
-        None,
-        std["flgp"],
-        ends[:, 0],
-        ends[:, 1],
-        None,
-        coverage,
-        scores,
-        losses,
-        errors,
+        task="regression",
+        n_folds=len(folds),
+        rows=rows,
+        y=y,
+        prediction=mean["flgp"],
+        std=std["flgp"],
+        lower=ends[:, 0],
+        upper=ends[:, 1],
+        coverage=coverage,
+        scores=scores,
+        losses=losses,
+        errors=errors,
     )
 
 

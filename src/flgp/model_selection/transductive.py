@@ -8,6 +8,7 @@ they work with `cross_validate`, `GridSearchCV` and the like. `cross_validate_la
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -26,6 +27,7 @@ from ..rows.labels import is_missing_label
 __all__ = ["LabeledKFold", "Transductive", "cross_validate_labeled"]
 
 
+@dataclass(eq=False, repr=False)
 class LabeledKFold(BaseCrossValidator):
     """K folds of the labelled rows; unlabelled rows are in every training set and in no test set.
 
@@ -51,10 +53,10 @@ class LabeledKFold(BaseCrossValidator):
     [1 3 4 5] [0 2]
     """
 
-    def __init__(self, n_splits: int = 5, *, random_state: Any = None, unlabeled: Any = "auto") -> None:
-        self.n_splits = n_splits
-        self.random_state = random_state
-        self.unlabeled = unlabeled
+    n_splits: int = 5
+    _: KW_ONLY
+    random_state: Any = None
+    unlabeled: Any = "auto"
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """The number of folds."""
@@ -110,6 +112,7 @@ def _sortable(labels: Array) -> Array:
     return first.astype(str) if first.dtype == object else first
 
 
+@dataclass(eq=False, repr=False)
 class Transductive(MetaEstimatorMixin, BaseEstimator):
     """An estimator on a fixed set of points, which are addressed by row number.
 
@@ -144,10 +147,9 @@ class Transductive(MetaEstimatorMixin, BaseEstimator):
     (3,)
     """
 
-    def __init__(self, estimator: Any, points: Any, offset: Any = None) -> None:
-        self.estimator = estimator
-        self.points = points
-        self.offset = offset
+    estimator: Any
+    points: Any
+    offset: Any = None
 
     def __sklearn_clone__(self) -> Transductive:
         return Transductive(clone(self.estimator), self.points, self.offset)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, Self
 from xml.parsers.expat import ExpatError
@@ -129,6 +129,7 @@ class SurfaceReconstruction:
     scores: Scores | None
 
 
+@dataclass(eq=False, repr=False)
 class SurfaceReconstructor(BaseEstimator):
     """Fills missing values on a triangulated surface.
 
@@ -158,22 +159,13 @@ class SurfaceReconstructor(BaseEstimator):
     labeled_ : bool array of shape (n,)
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        normal_weight: float = 3.0,
-        index: int | None = None,
-        labeled_ratio: float | None = None,
-        smooth: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.normal_weight = normal_weight
-        self.index = index
-        self.labeled_ratio = labeled_ratio
-        self.smooth = smooth
-        self.random_state = random_state
+    estimator: Any = None
+    _: KW_ONLY
+    normal_weight: float = 3.0
+    index: int | None = None
+    labeled_ratio: float | None = None
+    smooth: bool = False
+    random_state: Any = None
 
     def fit(self, mesh: Any, values: Any) -> Self:
         """Learn from the vertices whose value is not NaN.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +24,7 @@ class Reconstruction:
     scores: Scores | None  # if voxels were held out
 
 
+@dataclass(eq=False, repr=False)
 class VolumeReconstructor(BaseEstimator):
     """Fills the missing voxels of a brain map by a Gaussian process on the shape of the mask.
 
@@ -71,24 +72,14 @@ class VolumeReconstructor(BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        mask: Any = None,
-        index: int | None = None,
-        resample: bool = False,
-        labeled_ratio: float | None = None,
-        smooth: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.mask = mask
-        self.index = index
-        self.resample = resample
-        self.labeled_ratio = labeled_ratio
-        self.smooth = smooth
-        self.random_state = random_state
+    estimator: Any = None
+    _: KW_ONLY
+    mask: Any = None
+    index: int | None = None
+    resample: bool = False
+    labeled_ratio: float | None = None
+    smooth: bool = False
+    random_state: Any = None
 
     def fit(self, image: Any, y: Any = None, *, affine: Any = None, missing: Any = None) -> Self:
         """Learn from the observed voxels.

@@ -11,7 +11,7 @@ import numpy as np
 from .._linalg import triangular_product, triangular_squares
 from .._stored import stored
 from .._typing import Array
-from ..inference.posterior import DualPosterior, WeightPosterior, shrunk_factor
+from ..inference.posterior import DualPosterior, Posterior, shrunk_factor
 from ..terms import Constant, Terms
 from ..terms.base import View
 
@@ -72,7 +72,7 @@ class SharedPrior:
     def with_labels(self, view: View) -> tuple[Array, Array]:
         """Prior covariances with the labels, e (b, m), and the prior variance (b,), gaps included."""
         assert self.rows is not None
-        seen, total = np.zeros((len(view), len(self.rows))), self.gaps(view, whole=True)
+        seen, total = np.zeros((len(view), len(self.rows))), view.gaps(self.gap_variances, whole=True)
         if self.constant:
             seen += self.constant * self.rows[:, -1]
             total += self.constant**2
@@ -97,16 +97,6 @@ class SharedPrior:
         """Whether the prior variance of each term is more than 0."""
         return [bool(nodes.any()) for nodes in self.features]
 
-    def gaps(self, view: View, whole: bool = False) -> Array:
-        """Variance (b,) that no feature carries; `whole`: of terms with a whitener, all of the variance."""
-        total = np.zeros(len(view))
-        for variance, at in zip(self.gap_variances, view.terms, strict=True):
-            if whole and at.whitener is not None:
-                total += variance
-            elif variance > 0 and at.gap is not None:
-                total += at.gap * variance
-        return total
-
 
 @stored("posterior of a coupled function")
 @dataclass(frozen=True)
@@ -128,7 +118,7 @@ class ClassField:
     def variances(self, view: View) -> Array:
         """Var f (b,)."""
         parts = [np.empty(0), *(self._within(self.prior.at(part)) for part in _pieces(view))]
-        return np.concatenate(parts) + self.prior.gaps(view)
+        return np.concatenate(parts) + view.gaps(self.prior.gap_variances)
 
     def spread(self, view: View) -> Array:
         """ΨC (b, M): its rows' inner products are the covariances of f, but for gaps."""
@@ -137,19 +127,13 @@ class ClassField:
     def covariances(self, view: View) -> Array:
         """Joint covariance of f at the points, (b, b)."""
         spread = self.spread(view)
-        total = spread @ spread.T
-        for variance, at in zip(self.prior.gap_variances, view.terms, strict=True):
-            if at.gap is not None:
-                total += at.gap_covariance() * variance
-        return total
+        return spread @ spread.T + view.gap_covariance(self.prior.gap_variances)
 
     def draws(self, view: View, n_draws: int, rng: np.random.Generator) -> Array:
         """Joint draws of f at the points, (b, n_draws)."""
         weights = rng.standard_normal((self._of_all_weights.shape[1], n_draws))
-        total = self.means(view)[:, None] + self.prior.at(view) @ (self._of_all_weights @ weights)
-        for variance, at in zip(self.prior.gap_variances, view.terms, strict=True):
-            total += at.gap_draws(n_draws, rng) * np.sqrt(variance)
-        return total
+        f = self.means(view)[:, None] + self.prior.at(view) @ (self._of_all_weights @ weights)
+        return f + view.gap_draws(self.prior.gap_variances, n_draws, rng)
 
     def term_moments(self, view: View) -> list[tuple[Array, Array]]:
         """Mean and variance (b,) of the constant, then of every term."""
@@ -158,9 +142,7 @@ class ClassField:
         result = [(np.full(len(view), self.constant), np.full(len(view), float(sure[0])))]
         for i, (at, mean) in enumerate(zip(view.terms, self.means_at_nodes, strict=True)):
             variance = self._within(at.rows.combine(self.prior.features[i]), self.prior.columns(i))
-            if at.gap is not None:
-                variance += at.gap * self.prior.gap_variances[i]
-            result.append((at.rows.combine(mean), variance))
+            result.append((at.rows.combine(mean), variance + at.gap * self.prior.gap_variances[i]))
         return result
 
     def variations(self, view: View) -> list[float]:
@@ -187,7 +169,7 @@ class ClassField:
 
 def class_fields(
     terms: Terms,
-    posteriors: Sequence[WeightPosterior | DualPosterior],
+    posteriors: Sequence[Posterior],
     d: Array,
     constants: Sequence[Constant],
 ) -> list[ClassField]:
@@ -197,14 +179,16 @@ def class_fields(
     """
     rows = posteriors[0].rows if isinstance(posteriors[0], DualPosterior) else None
     prior, spans = SharedPrior.of(terms, d, constants[0], rows), terms.spans()
+    means = np.stack([posterior.mean for posterior in posteriors], axis=1)
+    at_nodes = [part.at_nodes(means[span]) for part, span in zip(terms.parts, spans, strict=True)]
     result: list[ClassField] = []
-    for posterior, constant in zip(posteriors, constants, strict=True):
+    for c, (posterior, constant) in enumerate(zip(posteriors, constants, strict=True)):
         if isinstance(posterior, DualPosterior):
             factor = posterior.inner.T
         else:  # a feature whose variance is 0 counts for nothing, whatever its weight does
             root = np.sqrt(d)[:, None]
             factor = np.divide(posterior.factor, root, out=np.zeros_like(posterior.factor), where=root > 0)
-        nodes = [part.at_nodes(posterior.mean[span]) for part, span in zip(terms.parts, spans, strict=True)]
+        nodes = [np.ascontiguousarray(values[:, c]) for values in at_nodes]
         mean = constant.mean + (float(posterior.mean[-1]) if constant.learned else 0.0)
         # Least squares is as sure of every class: then one factor serves all.
         same = bool(result) and np.array_equal(result[0].factor, factor)
@@ -221,7 +205,7 @@ def class_moments(fields: Sequence[ClassField], view: View) -> tuple[Array, Arra
     start = 0
     for part in _pieces(view):
         if prior.rows is None:
-            variances = triangular_squares(prior.at(part), factors) + prior.gaps(part)[:, None]
+            variances = triangular_squares(prior.at(part), factors) + part.gaps(prior.gap_variances)[:, None]
         else:
             seen, before = prior.with_labels(part)
             variances = np.maximum(before[:, None] - triangular_squares(seen, factors), 0.0)
@@ -253,7 +237,7 @@ def class_variations(fields: Sequence[ClassField], view: View) -> Array:
             within = np.maximum(square - triangular_squares(prior.seen(psi, columns), factors), 0.0)
         varying = np.maximum(within[:-1].mean(axis=0) - within[-1], 0.0)
         means = at.rows.combine(np.stack([field.means_at_nodes[i] for field in fields], axis=1))
-        gap = 0.0 if at.gap is None else float(np.mean(at.gap)) * prior.gap_variances[i]
+        gap = float(np.mean(at.gap)) * prior.gap_variances[i]
         result[:, i] = means.var(axis=0) + varying[which] + gap
     return result
 

@@ -18,13 +18,12 @@ import numpy as np
 from .._stored import stored
 from .._typing import Array
 from ..inference.expectation_propagation import cavities
-from ..inference.posterior import DualPosterior, WeightPosterior
+from ..inference.posterior import Posterior
 from ..inference.sites import make_solver
 from ..likelihoods import AnyLikelihood, Bernoulli, Categorical, Gaussian, Observations
 from ..terms import Constant, Terms
-from .evidence import Target
+from .evidence import NOISE, Target
 
-NOISE = "noise_variance"
 PROBIT, SQUARES, LINEAR = "probit", "least squares", "linear least squares"
 # Factors of f that are compared; what they are thought to be where no label tells, and how far from it, in
 # logarithms: of a posterior mean by expectation propagation (nearly exact for two classes, but too wide where
@@ -56,7 +55,7 @@ class ClassModel:
     """One explanation: the posteriors of all latent functions, and its predictions of left-out labels."""
 
     name: str
-    posteriors: tuple[WeightPosterior | DualPosterior, ...]
+    posteriors: tuple[Posterior, ...]
     variances: Array  # (M,) or (M + 1,), prior ones, a learned constant's included
     constants: tuple[Constant, ...]
     left_out: Array  # (m,) probability of each label given all others
@@ -91,7 +90,7 @@ def column_constant(target: Target, columns: Array) -> float:
 
 def probit_model(
     target: Target,
-    posteriors: tuple[WeightPosterior | DualPosterior, ...],
+    posteriors: tuple[Posterior, ...],
     variances: Array,
     mean: Array,
     variance: Array,
@@ -187,18 +186,26 @@ def weighed(target: Target, models: Sequence[ClassModel]) -> list[ClassModel]:
     if len(target.obs.y) < _FEWEST * n_classes(target.likelihood):
         return [models[0]]
     p = np.stack([model.left_out for model in models], axis=1)
-    counted, seen = _counted(target), np.array([_SEEN[model.name] for model in models])
-    shares = seen / seen.sum()
-    for _ in range(_ROUNDS):
-        each = p * shares
-        each /= np.maximum(each.sum(axis=1, keepdims=True), 1e-300)
-        counts = counted @ each + seen
-        shares = counts / counts.sum()
+    shares = mixture_shares(p, _counted(target), np.array([_SEEN[model.name] for model in models]))
     shares = np.where(shares < _LIGHTEST, 0.0, shares)
     shares /= shares.sum()
     return [
         replace(model, weight=float(share)) for model, share in zip(models, shares, strict=True) if share > 0
     ]
+
+
+def mixture_shares(p: Array, weight: Array, seen: Array) -> Array:
+    """How much each of k models counts, from what they say (m, k) of left-out labels: EM.
+
+    `weight` (m,) is that of the labels, `seen` (k,) the labels that each model is thought to have explained.
+    """
+    shares = seen / seen.sum()
+    for _ in range(_ROUNDS):
+        each = p * shares
+        each /= np.maximum(each.sum(axis=1, keepdims=True), 1e-300)
+        counts = weight @ each + seen
+        shares = counts / counts.sum()
+    return shares
 
 
 def _best_factor(scored: Callable[[float], tuple[float, Array]], factors: Array) -> tuple[float, Array]:

@@ -10,6 +10,9 @@ import numpy as np
 from .._stored import stored
 from .._typing import Array
 from ..inference.chains import Chains, make_sampler, mixture_draws, run_chains
+from ..inference.expectation_propagation import ExpectationPropagation
+from ..inference.heteroscedastic import HeteroscedasticInference
+from ..inference.laplace import LaplaceInference
 from ..inference.posterior import Design
 from ..terms import Constant, Terms
 from ..terms.base import View
@@ -55,8 +58,7 @@ class DrawsField:
         f = self._without_gaps(view)
         rng = np.random.default_rng(1)
         for at, variance in zip(view.terms, self.gap_variances, strict=True):
-            if at.gap is not None:
-                f += np.sqrt(at.gap * variance)[:, None] * rng.standard_normal(f.shape[1])
+            f += np.sqrt(at.gap * variance)[:, None] * rng.standard_normal(f.shape[1])
         return f
 
     def _without_gaps(self, view: View) -> Array:
@@ -110,11 +112,7 @@ class DrawsField:
         picked = DrawsField(
             tuple(values[:, chosen] for values in self.at_nodes), self.constants[chosen], self.gap_variances
         )
-        noise = sum(
-            at.gap_draws(n_draws, rng) * np.sqrt(variance)
-            for at, variance in zip(view.terms, self.gap_variances, strict=True)
-        )
-        return picked._without_gaps(view) + noise
+        return picked._without_gaps(view) + view.gap_draws(self.gap_variances, n_draws, rng)
 
     def term_moments(self, view: View) -> list[tuple[Array, Array]]:
         """Mean and variance (b,) of the constant, then of every term."""
@@ -122,16 +120,15 @@ class DrawsField:
         result = [(np.full(b, self.constant), np.full(b, float(self.constants.var())))]
         for at, values, variance in zip(view.terms, self.at_nodes, self.gap_variances, strict=True):
             f = at.rows.combine(values)
-            gap = 0.0 if at.gap is None else at.gap * variance
-            result.append((f.mean(axis=1), f.var(axis=1) + gap))
+            result.append((f.mean(axis=1), f.var(axis=1) + at.gap * variance))
         return result
 
     def variations(self, view: View) -> list[float]:
         """Expected variance over the points of every term: a shift of all points does not count."""
         result = []
         for at, values, variance in zip(view.terms, self.at_nodes, self.gap_variances, strict=True):
-            gap = 0.0 if at.gap is None else float(np.mean(at.gap)) * variance
-            result.append(float(np.mean(np.var(at.rows.combine(values), axis=0))) + gap)
+            within = float(np.mean(np.var(at.rows.combine(values), axis=0)))
+            result.append(within + float(np.mean(at.gap)) * variance)
         return result
 
     def _batches(self, view: View) -> Iterator[View]:
@@ -154,8 +151,8 @@ def sample_function(
 ) -> tuple[Chains, Array]:
     """Chains at given hyperparameters, and their draws of the feature weights β, (S, M)."""
     inference, d = evidence.inference, evidence.variances(at.values)
-    # Only the exact Gaussian inference is without features, and nobody samples that.
-    design = Design.of(inference.features, d)  # type: ignore[attr-defined]
+    assert isinstance(inference, ExpectationPropagation | LaplaceInference | HeteroscedasticInference)
+    design = Design.of(inference.features, d)
     target = evidence.target
     sampler = make_sampler(design.matrix, target.obs, at.likelihood, offset=target.prior_mean)
     chains = run_chains(

@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from .._stored import stored
 from .._typing import Array, IntArray
-from ..inference.posterior import Evaluation
+from ..inference.posterior import Evaluation, Inference, Point
 from ..likelihoods import AnyLikelihood, Categorical, Observations
 from ..priors import InverseGamma, LogNormal, Prior
-from ..terms import AMPLITUDE, TIME, Constant, Local, Manifold, Terms
+from ..terms import AMPLITUDE, TIME, Constant, Local, Manifold, Term, Terms
 from ..terms.local.euclidean import LocalModel
 
-
-class Inference(Protocol):
-    """What the search needs of an approximation: Gaussian, Laplace, EP, with or without a local term."""
-
-    def evaluate(
-        self,
-        d: Array,
-        likelihood: AnyLikelihood,
-        state: Array | None = None,
-        rough: bool = False,
-        local: LocalModel | None = None,
-    ) -> Evaluation:
-        """Evidence, derivatives, posterior; a rough one may stop an inner iteration earlier."""
-        ...
+NOISE = "noise_variance"  # of Gaussian labels, by name
 
 
 @stored("known hyperparameters")
@@ -98,11 +84,12 @@ class HyperSpace:
         names = (*terms.parameters, *extra[:2], *own, *extra[2:])
         bounds: dict[str, tuple[float, float]] = {}
         priors: dict[str, Prior] = {}
-        for part in (*terms.parts, *([] if local is None else [local])):
+        parts: list[Term | Local] = [*terms.parts, *([] if local is None else [local])]
+        for part in parts:
             bounds |= part.bounds(scale)
             priors |= part.priors(scale)
         for name in own:
-            noise = name == "noise_variance"
+            noise = name == NOISE
             priors[name] = InverseGamma(0.1, 1e-3 * scale**2) if noise else LogNormal(initial[name], 2.0)
         given = {name: value for name, value in fixed.items() if name in names}
         manifold = next((part for part in terms.parts if isinstance(part, Manifold)), None)
@@ -175,12 +162,14 @@ class Evidence:
         """The local term with its parameters set, if there is one; without noise."""
         return None if self.local is None else self.local.model(values)
 
+    def point(self, values: Mapping[str, float]) -> Point:
+        """The same for the inference."""
+        return Point(self.variances(values), self.likelihood_at(values), self.local_at(values))
+
     def evaluate(self, theta: Array, rough: bool = False) -> tuple[Evaluation, Array]:
         """Evaluation at theta, and the gradient of the log evidence in theta."""
         values = self.space.values(theta)
-        result = self.inference.evaluate(
-            self.variances(values), self.likelihood_at(values), self._state, rough, self.local_at(values)
-        )
+        result = self.inference.evaluate(replace(self.point(values), state=self._state, rough=rough))
         if np.isfinite(result.log_evidence):  # otherwise its state is no start for the next
             self._state = result.state
         self.evaluations += 1

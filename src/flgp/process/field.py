@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from .._stored import stored
 from .._typing import Array
-from ..inference.posterior import DualPosterior, WeightPosterior
+from ..inference.posterior import Posterior, WeightPosterior
 from ..terms import Constant, Terms
 from ..terms.base import View
 
@@ -27,6 +28,11 @@ class TermValues:
     cross: Array  # (s,) covariance with the constant
     covariance: Array | None = None  # (s, s) U Uᵀ where s is small
 
+    @cached_property
+    def deviations(self) -> Array:
+        """Standard deviations at the nodes, (s,)."""
+        return np.sqrt(np.einsum("sk,sk->s", self.factor, self.factor))
+
 
 @stored("Gaussian posterior of f")
 @dataclass(frozen=True)
@@ -41,9 +47,7 @@ class WeightField:
     constant_factor: Array  # (K,) row of the joint factor that belongs to c
 
     @classmethod
-    def of(
-        cls, terms: Terms, posterior: WeightPosterior | DualPosterior, d: Array, constant: Constant
-    ) -> WeightField:
+    def of(cls, terms: Terms, posterior: Posterior, d: Array, constant: Constant) -> WeightField:
         """Field of weights β with prior variances d, the last of them the constant's if it is learned."""
         M = terms.n_features
         factor = posterior.factor
@@ -75,11 +79,24 @@ class WeightField:
         dense = self.parts[0].covariance if self.parts else None
         if dense is None or view.terms[0].rows.width > len(self.constant_factor):
             spread = self.spread(view)
-            return np.einsum("bk,bk->b", spread, spread) + self.gaps(view)
+            return np.einsum("bk,bk->b", spread, spread) + view.gaps(self.gap_variances)
         part, at = self.parts[0], view.terms[0]
         constant = float(self.constant_factor @ self.constant_factor)
         within = at.rows.quadratic(dense) + 2 * at.rows.combine(part.cross) + constant
-        return np.maximum(within, 0.0) + self.gaps(view)
+        return np.maximum(within, 0.0) + view.gaps(self.gap_variances)
+
+    def variance_limits(self, view: View) -> Array:
+        """No less than Var f (b,), and far cheaper: standard deviations at the nodes, added up."""
+        deviation: Array = np.full(len(view), np.linalg.norm(self.constant_factor))
+        rest = np.zeros(len(view))
+        for part, at in zip(self.parts, view.terms, strict=True):
+            if at.whitener is not None:  # the features and their gap are all of its variance
+                deviation += np.sqrt(part.gap_variance)
+                continue
+            deviation += at.rows.limit(part.deviations)
+            if at.known_gap is not None:
+                rest += at.known_gap * part.gap_variance
+        return deviation**2 + rest
 
     def spread(self, view: View) -> Array:
         """φC (b, K): its rows' inner products are the covariances of f, but for gaps."""
@@ -88,26 +105,15 @@ class WeightField:
             total += at.rows.combine(part.factor)
         return total
 
-    def gaps(self, view: View) -> Array:
-        """Variance (b,) that no feature carries."""
-        total = np.zeros(len(view))
-        for part, at in zip(self.parts, view.terms, strict=True):
-            if at.gap is not None:
-                total += at.gap * part.gap_variance
-        return total
-
-    def gap_covariances(self, view: View) -> Array:
-        """The same between points, (b, b)."""
-        total = np.zeros((len(view), len(view)))
-        for part, at in zip(self.parts, view.terms, strict=True):
-            if at.gap is not None:
-                total += at.gap_covariance() * part.gap_variance
-        return total
+    @property
+    def gap_variances(self) -> list[float]:
+        """What a gap in the features of each term is a share of."""
+        return [part.gap_variance for part in self.parts]
 
     def covariances(self, view: View) -> Array:
         """Joint covariance of f at the points, (b, b)."""
         spread = self.spread(view)
-        return spread @ spread.T + self.gap_covariances(view)
+        return spread @ spread.T + view.gap_covariance(self.gap_variances)
 
     def draws(
         self, view: View, n_draws: int, rng: np.random.Generator, weights: Array | None = None
@@ -118,9 +124,7 @@ class WeightField:
         total = self.constant + self.constant_factor @ weights + view.shift()[:, None]
         for part, at in zip(self.parts, view.terms, strict=True):
             total += at.rows.combine(part.mean[:, None] + part.factor @ weights)
-        for part, at in zip(self.parts, view.terms, strict=True):
-            total += at.gap_draws(n_draws, rng) * np.sqrt(part.gap_variance)
-        return total
+        return total + view.gap_draws(self.gap_variances, n_draws, rng)
 
     def term_moments(self, view: View) -> list[tuple[Array, Array]]:
         """Mean and variance (b,) of the constant, then of every term."""
@@ -128,9 +132,7 @@ class WeightField:
         result = [(constant, np.full(len(view), float(self.constant_factor @ self.constant_factor)))]
         for part, at in zip(self.parts, view.terms, strict=True):
             spread = at.rows.combine(part.factor)
-            variance = np.einsum("bk,bk->b", spread, spread)
-            if at.gap is not None:
-                variance += at.gap * part.gap_variance
+            variance = np.einsum("bk,bk->b", spread, spread) + at.gap * part.gap_variance
             result.append((at.rows.combine(part.mean), variance))
         return result
 
@@ -140,6 +142,6 @@ class WeightField:
         for part, at in zip(self.parts, view.terms, strict=True):
             spread = at.rows.combine(part.factor)
             within = float(np.mean(np.einsum("bk,bk->b", spread, spread)) - np.sum(spread.mean(axis=0) ** 2))
-            gap = 0.0 if at.gap is None else float(np.mean(at.gap)) * part.gap_variance
+            gap = float(np.mean(at.gap)) * part.gap_variance
             result.append(float(np.var(at.rows.combine(part.mean))) + max(within, 0.0) + gap)
         return result

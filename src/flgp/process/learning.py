@@ -14,9 +14,10 @@ from ..inference.expectation_propagation import ExpectationPropagation
 from ..inference.gaussian import GaussianInference
 from ..inference.heteroscedastic import HeteroscedasticInference, NoiseBasis
 from ..inference.laplace import LaplaceInference
+from ..inference.posterior import Inference
 from ..likelihoods import Bernoulli, Categorical, Gaussian, Heteroscedastic, Ordinal
 from ..terms import Inputs, Manifold, Terms
-from .evidence import Evidence, HyperSpace, Inference, Target
+from .evidence import Evidence, HyperSpace, Target
 from .linked import learn_linked
 from .pooled import least_squares_fits, pooled_optimum, representative, shared_optimum
 from .search import Optimum, maximize, optimum_at, starting_points
@@ -220,7 +221,7 @@ def make_inference(name: str, own: Array, target: Target, terms: Terms) -> Infer
         return CoupledEP(features, target.obs, likelihood.n_classes)
     offset = target.prior_mean
     if isinstance(likelihood, Gaussian):
-        return GaussianInference(features, target.obs, offset)
+        return GaussianInference(features, target.obs.y - offset, target.obs.noise_scale)
     if isinstance(likelihood, Heteroscedastic):
         return HeteroscedasticInference(features, target.obs, offset, _noise_basis(own, terms))
     if name == "auto":

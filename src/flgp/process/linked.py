@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import OptimizeResult, minimize
+from scipy.optimize import OptimizeResult
 
 from .._typing import Array
 from ..inference.linked import LinkedEvaluation, LinkedGaussian
@@ -18,9 +18,10 @@ from ..inference.posterior import Evaluation
 from ..inference.shared import SharedInference
 from ..likelihoods import Gaussian
 from ..terms import AMPLITUDE
-from .evidence import Evidence
+from .ascent import ascend
+from .evidence import NOISE, Evidence
 from .search import Optimum
-from .sharing import NOISE, in_units
+from .sharing import in_units
 
 # Standard deviations of the logarithms of gains and noises about the shared ones, and of the loadings W.
 _SPREAD, _LOADING = 1.0, 2.0
@@ -116,13 +117,7 @@ class _Search:
 
     def climb(self, start: Array) -> OptimizeResult:
         """L-BFGS within the bounds."""
-
-        def objective(x: Array) -> tuple[float, Array]:
-            value, gradient, _ = self.evaluate(x)
-            return -value, -gradient
-
-        options = {"maxiter": _STEPS, "gtol": 1e-3}
-        return minimize(objective, start, jac=True, method="L-BFGS-B", bounds=self.bounds, options=options)
+        return ascend(lambda x: self.evaluate(x)[:2], start, self.bounds, maxiter=_STEPS, gtol=1e-3)
 
     def evaluate(self, x: Array) -> tuple[float, Array, LinkedEvaluation]:
         """Log posterior, its gradient, and the joint posterior there."""

@@ -44,7 +44,7 @@ class LocalField:
             result.append(kriged_moments(self.posterior, kriging, mean[part], spread[part]))
         names = [entry.name for entry in fields(KrigedMoments)]
         whole = KrigedMoments(*(np.concatenate([getattr(part, name) for part in result]) for name in names))
-        return replace(whole, variance=whole.variance + self.features.gaps(view))
+        return replace(whole, variance=whole.variance + view.gaps(self.features.gap_variances))
 
     def means(self, view: View) -> Array:
         """E f (b,)."""
@@ -66,7 +66,7 @@ class LocalField:
         joint = error_covariance(self.posterior, points, kriging)
         through = kriging.matrix(len(self.posterior.points)) @ self.posterior.spread
         delta = self.features.spread(view) - through
-        return joint + delta @ delta.T + self.features.gap_covariances(view)
+        return joint + delta @ delta.T + view.gap_covariance(self.features.gap_variances)
 
     def draws(self, view: View, n_draws: int, rng: np.random.Generator) -> Array:
         """Joint draws of f at the points, (b, n_draws)."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import block_diag
-from scipy.optimize import OptimizeResult, minimize
+from scipy.optimize import OptimizeResult
 
 from .._typing import Array, IntArray
 from ..geometry.point_cloud import NeighborSearch
@@ -16,12 +16,12 @@ from ..inference.local import LocalInference, coarse_order, local_inference
 from ..inference.shared import SharedInference
 from ..terms import TIME, Local
 from ..terms.local.term import LENGTH_SCALE, SHAPE, VARIANCE, distances_among
-from .evidence import Evidence, HyperSpace
+from .ascent import ascend
+from .evidence import NOISE, Evidence, HyperSpace
 from .learning import LearnedFunction
 from .search import optimum_at
 from .sharing import split
 
-NOISE = "noise_variance"
 # The kernel that "auto" tries first, and with it all starts.
 _FIRST_KERNEL = "matern52"
 # Labels that the search looks at, as neighbourhoods of so many: both ranges must be seen in them.
@@ -231,13 +231,13 @@ def _climb(evidence: Evidence, start: Array, to_theta: Array, limit: int) -> _Cl
         value, gradient = evidence.log_posterior(inside)
         if value > best.value:
             best = _Climb(inside, value, None)
-        return -value, -(to_theta.T @ np.where(theta == inside, gradient, 0.0))
+        return value, to_theta.T @ np.where(theta == inside, gradient, 0.0)
 
     # The log posterior is of the order of the number of labels.
-    ftol = _TOLERANCE / len(evidence.inference.points)  # type: ignore[attr-defined]
-    options = {"ftol": ftol, "gtol": np.sqrt(_TOLERANCE)}
+    assert isinstance(evidence.inference, LocalInference | SharedInference)
+    ftol = _TOLERANCE / len(evidence.inference.points)
     try:
-        result = minimize(objective, np.zeros(len(start)), jac=True, method="L-BFGS-B", options=options)
+        result = ascend(objective, np.zeros(len(start)), ftol=ftol, gtol=np.sqrt(_TOLERANCE))
     except _LimitReached:
         result = OptimizeResult(success=False, message=f"STOP: {limit} evaluations")
     return best._replace(result=result)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._typing import Array, IntArray
-from ..inference.one_hot import OneHotInference
+from ..inference.gaussian import GaussianInference
 from ..likelihoods import Categorical, Gaussian, Observations
 from ..terms import TIME, Constant, Linear, Manifold, Term, Terms
 from ..terms.local.features import LocalFeatures
@@ -88,7 +88,7 @@ def pooled_optimum(
     terms = Terms(tuple(_with_as_many_modes(terms.parts[i], n_classes(target.likelihood)) for i in smooth))
     obs = Observations.of(centred.ravel(), weight=np.repeat(weight, centred.shape[1]))
     pooled = Target(target.rows, obs, Gaussian(), Constant(0.0, column_constant(target, centred)))
-    inference = OneHotInference(pooled.with_constant(features), centred, weight)
+    inference = GaussianInference(pooled.with_constant(features), centred, 1.0 / weight)
     given = {name: value for name, value in fixed.items() if name == TIME}
     evidence = Evidence(inference, terms, pooled, HyperSpace.of(pooled, terms, given))
     starts, alternatives = starting_points(evidence, None, None)
@@ -141,7 +141,7 @@ def shared_optimum(whole: Evidence, part: Evidence, start: Optimum) -> Optimum:
     known = [all(name in start.values for name in term.parameters) for term in terms.parts]
     total = sum(value for value, own in zip(found, known, strict=True) if own)
     starts = []
-    for even in (False, True):
+    for even in (True, False):  # the better one, as a rule, last: the search begins at its sites
         values = dict(ones)
         for term, unit, value, own in zip(terms.parts, units, found, known, strict=True):
             share = value / total if own and not even else (1.0 if even else _UNKNOWN) / len(units)
@@ -153,7 +153,8 @@ def shared_optimum(whole: Evidence, part: Evidence, start: Optimum) -> Optimum:
     if TIME in space.free and isinstance(part.target.likelihood, Categorical):
         i = space.free.index(TIME)
         bounds[i] = (best[i], best[i])
-    end = climb(part, best, bounds, rough=True) if space.free else None
+    # Far from sites that are known, expectation propagation takes four times as many sweeps.
+    end = climb(part, best, bounds, rough=True, first_step=1.0) if space.free else None
     if end is not None and not isinstance(part.target.likelihood, Categorical):
         end = climb(part, end.x, bounds, rough=False)  # cheap for two classes
     optimum = optimum_at(whole, _rounded(space, best if end is None else end.x), end)

@@ -13,13 +13,13 @@ from ..inference.dense import DenseInference
 from ..inference.expectation_propagation import ExpectationPropagation
 from ..inference.heteroscedastic import HeteroscedasticInference, NoisyPosterior
 from ..inference.local import JointLaplace, LocalInference
-from ..inference.posterior import DualPosterior, WeightPosterior
+from ..inference.posterior import Posterior, WeightPosterior
 from ..likelihoods import AnyLikelihood, Categorical, Gaussian
 from ..terms import Constant, Manifold, Terms
 from .class_field import class_fields
 from .class_models import PROBIT, Calibration, ClassModel, least_squares_model, probit_model, weighed
 from .draws_field import ChainSettings, DrawsField, mixed_draws, sample_function
-from .evidence import Evidence
+from .evidence import NOISE, Evidence
 from .field import WeightField
 from .integration import IntegratedModel
 from .kriging import JointPosterior
@@ -28,8 +28,6 @@ from .local_field import LocalField
 from .mixture import Component, Field, LatentFunction, NoiseFunction
 from .process import Process
 from .search import Optimum
-
-ClassPosterior = WeightPosterior | DualPosterior
 
 # A prediction solves one system where the evidence solves m of them sixty times, so it can afford more.
 _PREDICTION_NEIGHBORS = 2
@@ -133,13 +131,14 @@ def _noise(terms: Terms, posterior: NoisyPosterior, values: Mapping[str, float])
     found, count = posterior.log_noise, terms.n_features
     mean, factor, d = np.zeros(count), np.zeros((count, found.factor.shape[1])), np.zeros(count)
     mean[own], factor[own], d[own] = found.mean, found.factor, posterior.variances
-    center = Constant(float(np.log(values["noise_variance"])))
+    center = Constant(float(np.log(values[NOISE])))
     return NoiseFunction(WeightField.of(terms, WeightPosterior(mean, factor), d, center), d)
 
 
 def _kriging(evidence: Evidence, at: Optimum) -> JointPosterior:
     """What prediction needs of the local term."""
-    inference: LocalInference = evidence.inference  # type: ignore[assignment]
+    inference = evidence.inference
+    assert isinstance(inference, LocalInference)
     posterior, count = at.evaluation.posterior, _PREDICTION_NEIGHBORS * inference.n_neighbors
     assert evidence.local is not None
     if isinstance(inference, JointLaplace):
@@ -227,6 +226,6 @@ def _class_components(terms: Terms, model: ClassModel, likelihood: AnyLikelihood
     return [Component(model.weight, 0, field, likelihood, variances, constant) for field in fields]
 
 
-def _each(posterior: ClassPosterior | tuple[ClassPosterior, ...]) -> tuple[ClassPosterior, ...]:
+def _each(posterior: Posterior | tuple[Posterior, ...]) -> tuple[Posterior, ...]:
     """Of every latent function, also where there is only one."""
     return posterior if isinstance(posterior, tuple) else (posterior,)

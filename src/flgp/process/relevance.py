@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
-from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 
-from .._linalg import safe_cholesky
+from .._linalg import log_determinant, safe_cholesky
 from .._typing import Array, IntArray
 from ..likelihoods import Bernoulli, Categorical, Gaussian, Heteroscedastic
+from .ascent import ascend
 from .class_models import class_columns
 from .evidence import Target
 
@@ -107,7 +107,7 @@ def learn_relevance(points: Array, labels: Array, weight: Array, kind: Kind) -> 
     few = _evenly(len(X), _FEW)
     models = [_DenseModel(X[few] / unit, Y[few], weight[few], kind.spread) for unit in units]
     climbs = [model.climb(np.log([0.2, 0.5, 0.3, 1.0]), _STEPS) for model in models]
-    best = int(np.argmin([value for value, _ in climbs]))
+    best = int(np.argmax([value for value, _ in climbs]))
     model, theta, unit = models[best], climbs[best][1], units[best]
     slopes: Array = np.zeros(q)
     local: Array = np.zeros(q)
@@ -162,45 +162,44 @@ class _DenseModel:
         self.unit = float(default_relevance(X.std(axis=0)).local[0])
         self.scale = float(np.mean(Y**2))
         self.size = float((X**2).mean(axis=0).sum())  # mean squared distance from the centre
+        # From differences: products would leave rounding where points are the same and the scale is short.
+        self.apart = cdist(X, X, "sqeuclidean")
+        self.inner = X @ X.T / self.size
 
     def climb(self, start: Array, steps: int) -> tuple[float, Array]:
-        """Minus the log posterior, and theta, where a climb from `start` ends."""
+        """The log posterior, and theta, where a climb from `start` ends."""
         low = [np.log(1e-6), np.log(1e-6), np.log(1e-6), -4.0]
         high = [np.log(1e3), np.log(1e3), np.log(10.0), 6.0]
         more = len(start) - 4
         bounds = [*zip(low, high, strict=True), *[(-8.0, 8.0)] * more]
-        found = minimize(
-            self.objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": steps}
-        )
-        return float(found.fun), found.x
+        found = ascend(self.log_posterior, start, bounds, maxiter=steps)
+        return -float(found.fun), found.x
 
-    def objective(self, theta: Array) -> tuple[float, Array]:
-        """Minus the log posterior and its gradient."""
+    def log_posterior(self, theta: Array) -> tuple[float, Array]:
+        """Its value and its gradient."""
         k, q = self.Y.shape[1], self.X.shape[1]
         single = len(theta) > 4
-        slopes = theta[4 : 4 + q] if single else np.zeros(q)
-        local = theta[4 + q :] if single else np.zeros(q)
         a_l, a_u, noise, common = np.exp(theta[:4])
-        x_l = self.X * np.exp(0.5 * slopes) / np.sqrt(self.size)
-        x_u = self.X * (self.unit * common * np.exp(local))
-        # From differences: products would leave rounding where points are the same and the scale is short.
-        K_u = a_u * np.exp(-0.5 * cdist(x_u, x_u, "sqeuclidean"))
-        K = a_l * (x_l @ x_l.T) + K_u + 1.0
+        if single:
+            x_l = self.X * np.exp(0.5 * theta[4 : 4 + q]) / np.sqrt(self.size)
+            x_u = self.X * (self.unit * common * np.exp(theta[4 + q :]))
+            inner, apart = x_l @ x_l.T, cdist(x_u, x_u, "sqeuclidean")
+        else:
+            inner, apart = self.inner, (self.unit * common) ** 2 * self.apart
+        K_u = a_u * np.exp(-0.5 * apart)
+        K = a_l * inner + K_u + 1.0
         K[np.diag_indices_from(K)] += noise * self.noise + _JITTER * (1.0 + a_l + a_u)
         L = safe_cholesky(K * self.scale)
         white = linalg.solve_triangular(L, self.Y, lower=True, check_finite=False)
         alpha = linalg.solve_triangular(L, white, lower=True, trans="T", check_finite=False)
-        value = -k * float(np.log(np.diag(L)).sum()) - 0.5 * float((white**2).sum())
+        value = -0.5 * k * log_determinant(L) - 0.5 * float((white**2).sum())
         precision = _inverse_from(L)
         W = 0.5 * self.scale * (alpha @ alpha.T - k * precision)
-        by_slope = a_l * np.einsum("ij,ij->j", x_l, W @ x_l)
-        # -½ Σ_ij V_ij (x_i - x_j)² for each column, V = W∘K_u
         V = W * K_u
-        by_factor = 2.0 * (np.einsum("ij,ij->j", x_u, V @ x_u) - V.sum(axis=1) @ x_u**2)
         gradient = np.zeros(len(theta))
-        gradient[0], gradient[1] = by_slope.sum(), V.sum()
+        gradient[0], gradient[1] = a_l * np.vdot(W, inner), V.sum()
         gradient[2] = noise * float(np.diag(W) @ self.noise)
-        gradient[3] = by_factor.sum()
+        gradient[3] = -np.vdot(V, apart)
         # The priors of the package: half-normal deviations, a weak one for the noise.
         for i in (0, 1):
             value += 0.5 * theta[i] - np.exp(theta[i]) / 18.0
@@ -209,6 +208,9 @@ class _DenseModel:
         gradient[2] += -0.1 + 1e-3 / noise
         gradient[3] -= theta[3] / _COMMON**2
         if single:
+            by_slope = a_l * np.einsum("ij,ij->j", x_l, W @ x_l)
+            # -½ Σ_ij V_ij (x_i - x_j)² for each column
+            by_factor = 2.0 * (np.einsum("ij,ij->j", x_u, V @ x_u) - V.sum(axis=1) @ x_u**2)
             value -= 0.5 * float((theta[4:] ** 2).sum()) / self.spread**2
             gradient[4:] = np.concatenate([by_slope, by_factor]) - theta[4:] / self.spread**2
-        return -value, -gradient
+        return value, gradient

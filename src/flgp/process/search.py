@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.optimize import OptimizeResult, minimize
+from scipy.optimize import OptimizeResult
 
 from .._typing import Array
 from ..inference.posterior import Evaluation
 from ..likelihoods import AnyLikelihood, Gaussian, Heteroscedastic
 from ..terms import AMPLITUDE, TIME
+from .ascent import ascend
 from .evidence import Evidence
 
-# What a search is told where the evidence is not a number.
-_NO_CANDIDATE = 1e100
 _GRADIENT_TOLERANCE = 1e-3
 # Starts that are followed, of those looked at.
 _FOLLOWED = 2
@@ -107,37 +106,18 @@ def _peaks(values: Sequence[float]) -> list[int]:
     return sorted(peaks.tolist(), key=lambda i: -values[i])[:_FOLLOWED] or [0]
 
 
-def climb(evidence: Evidence, start: Array, bounds: list[tuple[float, float]], rough: bool) -> OptimizeResult:
+def climb(
+    evidence: Evidence,
+    start: Array,
+    bounds: list[tuple[float, float]],
+    rough: bool,
+    first_step: float = np.inf,
+) -> OptimizeResult:
     """L-BFGS within the bounds of theta."""
-    best: tuple[float, Array, Array] | None = None
-
-    def no_candidate(theta: Array) -> tuple[float, Array]:
-        """A slope back to the best place, as steep as was expected: the line search takes a shorter step."""
-        if best is None:
-            return _NO_CANDIDATE, np.zeros_like(theta)
-        value, gradient, at = best
-        away = theta - at
-        rise = max(abs(float(gradient @ away)), _GRADIENT_TOLERANCE)
-        return value + rise, 2.0 * rise * away / max(float(away @ away), 1e-300)
-
-    def objective(theta: Array) -> tuple[float, Array]:
-        nonlocal best
-        # Far off, an approximation may overflow or not settle: such a place is no candidate.
-        try:
-            with np.errstate(over="ignore", invalid="ignore"):
-                value, gradient = evidence.log_posterior(theta, rough)
-        except np.linalg.LinAlgError:
-            return no_candidate(theta)
-        if not (np.isfinite(value) and np.isfinite(gradient).all()):
-            return no_candidate(theta)
-        if best is None or -value < best[0]:
-            best = (-value, -gradient, theta.copy())
-        return -value, -gradient
-
-    options = {"maxiter": 60, "gtol": _GRADIENT_TOLERANCE}
+    options = {"maxiter": 60, "gtol": _GRADIENT_TOLERANCE, "first_step": first_step}
     if rough:
-        options = {"maxiter": 12, "gtol": 0.05, "ftol": 1e-4}
-    return minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        options |= {"maxiter": 12, "gtol": 0.05, "ftol": 1e-4}
+    return ascend(lambda theta: evidence.log_posterior(theta, rough), start, bounds, **options)
 
 
 def _report(

@@ -12,10 +12,8 @@ from ..inference.shared import SharedInference
 from ..likelihoods import Gaussian, Heteroscedastic, StudentT
 from ..terms import TIME, Terms
 from ..terms.local.term import VARIANCE
-from .evidence import Evidence
+from .evidence import NOISE, Evidence
 from .search import Optimum
-
-NOISE = "noise_variance"
 
 
 def share(evidences: Sequence[Evidence]) -> Evidence:

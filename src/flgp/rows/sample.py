@@ -8,6 +8,7 @@ count by where they lie in the range of their column, so another unit of a colum
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,8 +41,8 @@ def random_order(X: RowLike, count: int, rng: np.random.Generator) -> IntArray:
     """The numbers of those rows. Equal rows have equal keys, so it does not matter which one is taken."""
     coefficients = rng.integers(2**64, size=1 + X.shape[1], dtype=np.uint64)
     blocks = row_blocks(X)
-    low, high = blocks.reduce(_ends, _wider)
-    return blocks.reduce(_KeysOf(coefficients, low, high, count), _merged).smallest().in_order()
+    ends = blocks.reduce(_ends, _wider)
+    return blocks.reduce(partial(_keys_of, coefficients, ends, count), _merged).smallest().in_order()
 
 
 def _ends(block: Array) -> tuple[Array, Array]:
@@ -77,19 +78,9 @@ class _Keys:
         return self.row[np.lexsort([self.row, self.exact, self.key])]
 
 
-@dataclass(frozen=True)
-class _KeysOf:
-    """The keys of a block."""
-
-    coefficients: Words  # (1 + p,)
-    low: Array  # (p,) ends of the columns
-    high: Array
-    count: int
-
-    def __call__(self, block: Array) -> _Keys:
-        exact = keys(block, self.coefficients)
-        key = keys(block, self.coefficients, (self.low, self.high))
-        return _Keys(key, exact, np.arange(len(block)), len(block), self.count).smallest()
+def _keys_of(coefficients: Words, ends: tuple[Array, Array], count: int, block: Array) -> _Keys:
+    exact, key = keys(block, coefficients), keys(block, coefficients, ends)
+    return _Keys(key, exact, np.arange(len(block)), len(block), count).smallest()
 
 
 def _merged(first: _Keys, second: _Keys) -> _Keys:

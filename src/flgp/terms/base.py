@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -52,10 +52,10 @@ class TermView:
     whitener: Array | None = None
 
     @cached_property
-    def gap(self) -> Array | None:
+    def gap(self) -> Array:
         """(b,), computed when a variance is asked for: means do without."""
         if self.whitener is None:
-            return self.known_gap
+            return np.zeros(len(self.rows)) if self.known_gap is None else self.known_gap
         features = self.rows.combine(self.whitener)
         return np.clip(1.0 - np.einsum("ij,ij->i", features, features), 0.0, 1.0)
 
@@ -70,8 +70,6 @@ class TermView:
     def gap_covariance(self, other: TermView | None = None) -> Array:
         """Covariance of the gaps at unit variance, between points (b, b) or with those of another view."""
         across = self if other is None else other
-        if self.gap is None or across.gap is None:
-            return np.zeros((len(self.rows), len(across.rows)))
         if self.levels is not None and across.levels is not None:
             return np.sqrt(np.outer(self.gap, across.gap)) * np.equal.outer(self.levels, across.levels)
         if self.remainder is not None and across.remainder is not None:
@@ -83,8 +81,6 @@ class TermView:
         if self.remainder is not None:
             return self.remainder @ rng.standard_normal((self.remainder.shape[1], n_draws))
         noise = rng.standard_normal((len(self.rows), n_draws))
-        if self.gap is None:
-            return np.zeros_like(noise)
         if self.levels is not None:
             _, first, own = np.unique(self.levels, return_index=True, return_inverse=True)
             noise = noise[first][own.ravel()]
@@ -110,6 +106,29 @@ class View:
     def shift(self) -> Array:
         """The offset (b,), 0 where there is none."""
         return np.zeros(self.size) if self.offset is None else self.offset
+
+    def gaps(self, variances: Sequence[float], whole: bool = False) -> Array:
+        """Variance (b,) that no feature carries, given what the gap of each term is a share of.
+
+        `whole`: of terms with a whitener, all of their variance.
+        """
+        total = np.zeros(self.size)
+        for variance, at in zip(variances, self.terms, strict=True):
+            if variance > 0:
+                total += variance if whole and at.whitener is not None else at.gap * variance
+        return total
+
+    def gap_covariance(self, variances: Sequence[float]) -> Array:
+        """The same between points, (b, b)."""
+        pairs = zip(variances, self.terms, strict=True)
+        return sum((at.gap_covariance() * v for v, at in pairs), np.zeros((self.size, self.size)))
+
+    def gap_draws(self, variances: Sequence[float], n_draws: int, rng: np.random.Generator) -> Array:
+        """Draws (b, n_draws) of what no feature carries."""
+        pairs = zip(variances, self.terms, strict=True)
+        return sum(
+            (at.gap_draws(n_draws, rng) * np.sqrt(v) for v, at in pairs), np.zeros((self.size, n_draws))
+        )
 
     def take(self, part: slice | IntArray) -> View:
         """The same for some of the points."""
@@ -175,7 +194,7 @@ class Term(Protocol):
 class Terms:
     """The terms that all latent functions share, side by side; each function also has its own constant."""
 
-    parts: tuple[Any, ...]  # Term
+    parts: tuple[Term, ...]
 
     @property
     def parameters(self) -> tuple[str, ...]:

@@ -11,7 +11,8 @@ import numpy as np
 from scipy.linalg import cholesky
 
 from ...inference.gaussian import GaussianInference
-from ...likelihoods import Gaussian, Observations
+from ...inference.posterior import Point
+from ...likelihoods import Gaussian
 
 
 def timed(function: Callable[[], object]) -> float:
@@ -29,11 +30,11 @@ def evidence_seconds(m: int, M: int, repeats: int = 7) -> tuple[float, float]:
     eigenvalues = np.linspace(0.0, 0.5, M)
     features = rng.standard_normal((m, M))
     y = features @ (np.exp(-4.0 * eigenvalues) * rng.standard_normal(M)) + 0.1 * rng.standard_normal(m)
-    inference, d = GaussianInference(features, Observations.of(y)), np.exp(-4.0 * eigenvalues)
-    likelihood = Gaussian(noise_variance=0.01)
+    inference = GaussianInference(features, y, np.ones(m))
+    at = Point(np.exp(-4.0 * eigenvalues), Gaussian(noise_variance=0.01))
     evaluation, factorisation = [], []
     for _ in range(repeats):  # in turn
-        evaluation.append(timed(lambda: inference.evaluate(d, likelihood)))
+        evaluation.append(timed(lambda: inference.evaluate(at)))
         factorisation.append(timed(lambda: cholesky(matrix, lower=True, check_finite=False)))
     return median(evaluation), median(factorisation)
 

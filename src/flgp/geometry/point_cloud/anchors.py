@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from sklearn.cluster import MiniBatchKMeans
 
-from ..._threads import limited_blas
-from ..._typing import Array, RowLike
+from ..._threads import current_threads, limited_blas, thread_map, threads
+from ..._typing import Array, IntArray, RowLike
 from ...rows.sample import random_rows
 from .kmeans import kmeans
+from .lloyd import plain_lloyd
 from .neighbors import MAX_TREE_COLUMNS
 
 ANCHOR_RULES = ("kmeans", "minibatch", "random", "all")
@@ -25,7 +28,6 @@ def choose_anchors(
     n_anchors: int,
     rule: str | Array,
     rng: np.random.Generator,
-    one_of_several: bool = False,
 ) -> Array:
     """Distinct anchors, shape (at most n_anchors, p), double precision.
 
@@ -38,8 +40,6 @@ def choose_anchors(
         s; ignored when the anchors are given or are all points.
     rule : one of `ANCHOR_RULES`, or an array of shape (s, p)
     rng : numpy.random.Generator
-    one_of_several : bool
-        Whether this is one of several sets; fewer iterations are then enough.
     """
     if not isinstance(rule, str):
         return _distinct(rule)
@@ -47,17 +47,41 @@ def choose_anchors(
         n_anchors = X.shape[0]
     if rule == "random" or n_anchors >= X.shape[0]:
         return _distinct(random_rows(X, n_anchors, rng))
-    count = _SAMPLE_PER_ANCHOR * n_anchors
-    if X.shape[1] > MAX_TREE_COLUMNS:
-        count = max(count, _SMALLEST_SAMPLE)
-    sample = random_rows(X, count, rng)
+    sample = _sample(X, n_anchors, rng)
     if rule == "minibatch":
         seed = int(rng.integers(2**31))
         clusters = MiniBatchKMeans(n_anchors, random_state=seed, n_init=1, batch_size=4096)
         with limited_blas():
             return _distinct(clusters.fit(sample).cluster_centers_)
-    rounds = _ROUNDS_OF_SEVERAL if one_of_several and X.shape[1] > MAX_TREE_COLUMNS else None
-    return _distinct(kmeans(sample, n_anchors, rng, max_iter=rounds))
+    return _distinct(kmeans(sample, n_anchors, rng))
+
+
+def choose_sets(
+    X: RowLike, n_anchors: int, rule: str | Array, rng: np.random.Generator, n_sets: int
+) -> list[Array]:
+    """Several sets of anchors; in many columns they are clustered side by side, in fewer rounds."""
+    by_rule = isinstance(rule, str) and rule == "kmeans" and n_anchors < X.shape[0]
+    if n_sets == 1 or not by_rule or X.shape[1] <= MAX_TREE_COLUMNS:
+        return [choose_anchors(X, n_anchors, rule, rng) for _ in range(n_sets)]
+
+    def samples() -> Iterator[tuple[Array, IntArray]]:
+        for _ in range(n_sets):
+            sample = _sample(X, n_anchors, rng)
+            yield sample, rng.permutation(len(sample))
+
+    def clustered(pair: tuple[Array, IntArray]) -> Array:
+        sample, order = pair
+        with threads(each):
+            return _distinct(plain_lloyd(sample, n_anchors, order, _ROUNDS_OF_SEVERAL))
+
+    each = max(current_threads() // n_sets, 1)
+    return list(thread_map(clustered, samples(), n_sets))
+
+
+def _sample(X: RowLike, n_anchors: int, rng: np.random.Generator) -> Array:
+    """The rows that anchors are learned from."""
+    count = _SAMPLE_PER_ANCHOR * n_anchors
+    return random_rows(X, count if X.shape[1] <= MAX_TREE_COLUMNS else max(count, _SMALLEST_SAMPLE), rng)
 
 
 def _distinct(points: Array) -> Array:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from copy import copy
+from typing import Self
+
 import numpy as np
 from scipy import linalg
 
 from ..._threads import blas_for
-from ..._typing import Array, IntArray
+from ..._typing import Array, BoolArray, IntArray
 from .tiles import smallest, tile_rows
 
 # With fewer anchors or columns than this all columns are as quick; with more columns the rotation is slow.
@@ -69,6 +72,13 @@ class DistanceBounds:
             if cost < lowest:
                 best, lowest = k, cost
         return None if best is None else cls(anchors, rotation, best)
+
+    def among(self, kept: BoolArray) -> Self:
+        """The same for some of the anchors."""
+        other = copy(self)
+        other.rest, other.rest_norms = self.rest[kept], self.rest_norms[kept]
+        other.across = np.ascontiguousarray(self.across[:, kept])
+        return other
 
     def new_tile(self) -> Array:
         """Room for the bounds of some rows."""

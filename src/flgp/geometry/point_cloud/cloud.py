@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Self
 
@@ -17,7 +17,7 @@ from ...rows.blocks import Blocks, row_blocks
 from ...rows.sources import is_streamed, refuse_overflow
 from ..base import SparseRows, closeness_of
 from ..spectrum import Spectrum, SpectrumBasis, fit_spectrum, link_parts, mean_spectrum
-from .anchors import choose_anchors
+from .anchors import choose_sets
 from .defaults import auto_anchor_sets, auto_anchors, auto_eigenpairs
 from .walk import NeighborBlock, NeighborGraph, Transition, anchor_gram, fit_transition, join_to_anchors
 
@@ -92,7 +92,7 @@ class PointCloud:
         n_sets = self._count_anchor_sets(n, p)
         n_anchors = auto_anchors(n, n_sets) if isinstance(self.n_anchors, str) else int(self.n_anchors)
         with stage(f"anchors for {n:,} points"):
-            sets = [choose_anchors(rows, n_anchors, given, rng, n_sets > 1) for _ in range(n_sets)]
+            sets = choose_sets(rows, n_anchors, given, rng, n_sets)
         self._note_reduced(min(map(len, sets)), given)
         uniform = self.anchor_weights == "uniform" or (
             self.anchor_weights == "auto" and isinstance(given, str) and given in ("random", "all")
@@ -247,14 +247,9 @@ class FittedCloud:
         graph = self.graph
         rows = int(np.clip(_SEARCH_ROWS_PER_ANCHOR * len(graph.anchors), _SEARCH_ROWS, 2 * _SEARCH_ROWS))
         stride = graph.n_rows // rows
-        return graph.blocks.map_at(_Thin(stride)) if stride > 1 else None
+        return graph.blocks.map_at(partial(_thinned, stride)) if stride > 1 else None
 
 
-class _Thin:
+def _thinned(stride: int, block: NeighborBlock, start: int) -> NeighborBlock:
     """Every `stride`-th row; the choice does not depend on how the rows are divided into blocks."""
-
-    def __init__(self, stride: int) -> None:
-        self.stride = stride
-
-    def __call__(self, block: NeighborBlock, start: int) -> NeighborBlock:
-        return block.thinned(self.stride, -start % self.stride)
+    return block.thinned(stride, -start % stride)

@@ -40,8 +40,8 @@ def kmeans(
     """
     points = np.ascontiguousarray(points)
     if points.shape[1] > MAX_TREE_COLUMNS:
-        return plain_lloyd(points, n_clusters, rng, 20 if max_iter is None else max_iter)
-    max_iter = 100 if max_iter is None else max_iter
+        return plain_lloyd(points, n_clusters, rng.permutation(len(points)), max_iter or 20)
+    max_iter = max_iter or 100
     # A few points per centre show roughly where centres are missing; all points show exactly where.
     count = min(len(points), _ROUGH_POINTS * n_clusters)
     sample = points[np.sort(rng.choice(len(points), count, replace=False))]

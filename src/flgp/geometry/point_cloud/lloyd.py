@@ -26,8 +26,8 @@ _GROUPS_PER_TASK, _ROWS_PER_TASK = 16, 1_024
 _LEADING_VARIANCE, _LEADING_ROWS, _LEADING_SHARE, _MOST_COLUMNS = 0.95, 20_000, 0.7, 1_000
 
 
-def plain_lloyd(points: Array, n_clusters: int, rng: np.random.Generator, max_iter: int) -> Array:
-    """Randomly seeded Lloyd in single precision: centres (at most n_clusters, p).
+def plain_lloyd(points: Array, n_clusters: int, order: IntArray, max_iter: int) -> Array:
+    """Lloyd in single precision from the first points in a random `order`: centres (at most n_clusters, p).
 
     Only the first round compares every point with every centre. Later a point moves to a centre near its
     current one (a closure, as in Wang, Wang, Ke, Zeng & Li 2012), at a cost that does not grow with the
@@ -46,8 +46,7 @@ def plain_lloyd(points: Array, n_clusters: int, rng: np.random.Generator, max_it
     data = ((points - center) / unit).astype(np.float32)
     leading = _leading(data) if n_clusters > _FEW_CLUSTERS else data
     norms = np.einsum("ij,ij->i", leading, leading)
-    seeds = rng.permutation(len(data))[:n_clusters]
-    centers: Array = distinct_rows(leading[seeds]).astype(np.float64)
+    centers: Array = distinct_rows(leading[order[:n_clusters]]).astype(np.float64)
     previous = np.inf
     for n_rounds in range(max_iter):
         rounded = centers.astype(np.float32)

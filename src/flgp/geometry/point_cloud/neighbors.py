@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
+from typing import Self
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from ..._threads import current_threads
-from ..._typing import Array, IntArray
+from ..._typing import Array, BoolArray, IntArray
 from .bounds import SINGLE, DistanceBounds
 from .tiles import score_tiles, smallest
 
@@ -49,6 +51,17 @@ class NeighborSearch:
             self._half_norms = (0.5 * np.einsum("ij,ij->i", centered, centered)).astype(np.float32)
             self._largest = float(np.sqrt(2.0 * self._half_norms.max()))
             self._bounds = DistanceBounds.of(centered)
+
+    def among(self, kept: BoolArray) -> NeighborSearch:
+        """The same among some of the anchors."""
+        if self._tree is not None:
+            return NeighborSearch(self.anchors[kept])
+        other = copy(self)
+        other.anchors, other._half_norms = self.anchors[kept], self._half_norms[kept]
+        other._centered = np.ascontiguousarray(self._centered[:, kept])
+        other._largest = float(np.sqrt(2.0 * other._half_norms.max()))
+        other._bounds = None if self._bounds is None else self._bounds.among(kept)
+        return other
 
     def bounded(self, X: Array) -> Array:
         """X in double precision, with very distant points moved in so that squared distances are finite."""
@@ -133,9 +146,20 @@ class AnchorSearch:
 
     def __init__(self, anchors: Array, set_sizes: Sequence[int]) -> None:
         self.anchors = anchors
-        self._smallest_set = min(set_sizes)
-        self._starts = np.cumsum([0, *set_sizes[:-1]])
-        self._sets = [NeighborSearch(part) for part in np.split(anchors, self._starts[1:])]
+        self._sets = [NeighborSearch(part) for part in np.split(anchors, np.cumsum(set_sizes)[:-1])]
+
+    @property
+    def set_sizes(self) -> tuple[int, ...]:
+        """Anchors of each set."""
+        return tuple(len(search.anchors) for search in self._sets)
+
+    def among(self, kept: BoolArray) -> Self:
+        """The same among some of the anchors; a set that loses all of them is gone."""
+        other = copy(self)
+        other.anchors = self.anchors[kept]
+        parts = zip(self._sets, np.split(kept, np.cumsum(self.set_sizes)[:-1]), strict=True)
+        other._sets = [search.among(own) for search, own in parts if own.any()]
+        return other
 
     @property
     def n_sets(self) -> int:
@@ -148,8 +172,10 @@ class AnchorSearch:
 
     def __call__(self, X: Array, r: int) -> tuple[IntArray, Array]:
         """Indices (b, k·r) and squared distances (b, k·r) in k sets."""
-        found = [search(X, min(r, self._smallest_set)) for search in self._sets]
+        sizes = self.set_sizes
+        found = [search(X, min(r, *sizes)) for search in self._sets]
         if len(found) == 1:
             return found[0]
-        index = [part + np.int32(start) for (part, _), start in zip(found, self._starts, strict=True)]
+        starts = np.cumsum([0, *sizes[:-1]])
+        index = [part + np.int32(start) for (part, _), start in zip(found, starts, strict=True)]
         return np.concatenate(index, axis=1), np.concatenate([sqdist for _, sqdist in found], axis=1)

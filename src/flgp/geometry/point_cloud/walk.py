@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -144,19 +144,18 @@ def join_to_anchors(
         never leaves the anchor of a single outlier, which would waste an eigenpair.
     """
     sets = [anchors] if isinstance(anchors, np.ndarray) else list(anchors)
-    anchors, owner = np.concatenate(sets), np.repeat(np.arange(len(sets)), [len(part) for part in sets])
-    enough = len(anchors) // 2
+    search = AnchorSearch(np.concatenate(sets), [len(part) for part in sets])
+    enough = len(search.anchors) // 2
     blocks: Blocks[NeighborBlock] | None = None
-    alive = np.ones(len(anchors), dtype=bool)
+    alive = np.ones(len(search.anchors), dtype=bool)
     while True:
-        set_sizes = tuple(int(size) for size in np.bincount(owner) if size)
-        search = AnchorSearch(anchors, set_sizes)
-        find = _Finder(search, r, lae)
+        anchors, set_sizes = search.anchors, search.set_sizes
+        find = partial(find_neighbors, search=search, r=r, lae=lae)
         if blocks is None or not keep:
             blocks = rows.map(find, keep=keep)
         else:
-            blocks = rows.paired_with(blocks).map(_Refinder(find, alive))
-        summary: _Summary = blocks.reduce(_Summarizer(len(anchors), len(set_sizes)))
+            blocks = rows.paired_with(blocks).map(partial(_found_again, find, alive))
+        summary: _Summary = blocks.reduce(partial(_summary, len(anchors), len(set_sizes)))
         alive = summary.mass > 0
         if counts:
             alive &= summary.counts > 0
@@ -166,7 +165,7 @@ def join_to_anchors(
             alive = joined
         if alive.all():
             break
-        anchors, owner = anchors[alive], owner[alive]
+        search = search.among(alive)
     rounding = max((_ROUNDING * float(np.abs(anchors).max())) ** 2, _SMALLEST_SQDIST)
     r = min(r, *set_sizes)
     mean_sqdist = max(summary.total_sqdist / (summary.rows * r * len(set_sizes)), rounding)
@@ -188,58 +187,44 @@ def join_to_anchors(
     )
 
 
-class _Finder:
-    """`find_neighbors` with its arguments, as a picklable object for workers."""
-
-    def __init__(self, search: AnchorSearch, r: int, lae: bool) -> None:
-        self.search, self.r, self.lae = search, r, lae
-
-    def __call__(self, X: Array) -> NeighborBlock:
-        return find_neighbors(X, self.search, self.r, self.lae)
+# What follows maps blocks, with arguments bound by `partial`: objects that can be sent to workers.
 
 
-class _Refinder:
+def _found_again(
+    find: Callable[[Array], NeighborBlock], alive: Array, pair: tuple[Array, NeighborBlock]
+) -> NeighborBlock:
     """Neighbours among the anchors still `alive` (s,), updated from earlier ones: few rows have lost any."""
-
-    def __init__(self, find: _Finder, alive: Array) -> None:
-        self.find, self.alive = find, alive
-
-    def __call__(self, pair: tuple[Array, NeighborBlock]) -> NeighborBlock:
-        X, old = pair
-        lost = ~self.alive[old.index].all(axis=1)
-        fresh = self.find(X[lost])
-        if fresh.index.shape[1] < old.index.shape[1]:  # a set has fewer than r anchors left
-            return self.find(X)
-        index = (np.cumsum(self.alive) - 1).astype(np.int32)[old.index]
-        index[lost] = fresh.index
-        sqdist, weights = old.sqdist.copy(), None
-        sqdist[lost] = fresh.sqdist
-        if old.weights is not None:
-            weights = old.weights.copy()
-            weights[lost] = fresh.weights
-        return NeighborBlock(index, sqdist, weights)
+    X, old = pair
+    lost = ~alive[old.index].all(axis=1)
+    fresh = find(X[lost])
+    if fresh.index.shape[1] < old.index.shape[1]:  # a set has fewer than r anchors left
+        return find(X)
+    index = (np.cumsum(alive) - 1).astype(np.int32)[old.index]
+    index[lost] = fresh.index
+    sqdist, weights = old.sqdist.copy(), None
+    sqdist[lost] = fresh.sqdist
+    if old.weights is not None:
+        weights = old.weights.copy()
+        weights[lost] = fresh.weights
+    return NeighborBlock(index, sqdist, weights)
 
 
-class _Summarizer:
-    def __init__(self, s: int, n_sets: int) -> None:
-        self.s, self.n_sets = s, n_sets
-
-    def __call__(self, block: NeighborBlock) -> _Summary:
-        first = slice(None, None, block.index.shape[1] // self.n_sets)  # the nearest anchor of each set
-        nearest = block.index[:, first].ravel()
-        radii = np.zeros(self.s)
-        np.maximum.at(radii, nearest, np.sqrt(block.sqdist[:, first]).ravel())
-        closest = np.full(self.s, np.inf)
-        np.minimum.at(closest, block.index.ravel(), block.sqdist.ravel())
-        mass = None if block.weights is None else block.weights.ravel()
-        return _Summary(
-            np.bincount(nearest, minlength=self.s).astype(float),
-            np.bincount(block.index.ravel(), weights=mass, minlength=self.s).astype(float),
-            radii,
-            closest,
-            float(block.sqdist.sum()),
-            len(block.index),
-        )
+def _summary(s: int, n_sets: int, block: NeighborBlock) -> _Summary:
+    first = slice(None, None, block.index.shape[1] // n_sets)  # the nearest anchor of each set
+    nearest = block.index[:, first].ravel()
+    radii = np.zeros(s)
+    np.maximum.at(radii, nearest, np.sqrt(block.sqdist[:, first]).ravel())
+    closest = np.full(s, np.inf)
+    np.minimum.at(closest, block.index.ravel(), block.sqdist.ravel())
+    mass = None if block.weights is None else block.weights.ravel()
+    return _Summary(
+        np.bincount(nearest, minlength=s).astype(float),
+        np.bincount(block.index.ravel(), weights=mass, minlength=s).astype(float),
+        radii,
+        closest,
+        float(block.sqdist.sum()),
+        len(block.index),
+    )
 
 
 @stored("transition weights")
@@ -284,34 +269,24 @@ def fit_transition(
     known = graph.lae_mass if blocks is None else None  # saves a pass over rows that are not in memory
     blocks = graph.blocks if blocks is None else blocks
     if epsilon is None:
-        mass = blocks.reduce(_LocalMass(s)) if known is None else known
+        mass = blocks.reduce(partial(_local_mass, s)) if known is None else known
         log_mass = np.log(np.maximum(mass, np.finfo(float).tiny))
     else:
         scale = 4.0 * epsilon**2
-        shifted = blocks.reduce(_ShiftedMass(s, graph.nearest_sqdist, scale))
+        shifted = blocks.reduce(partial(_shifted_mass, s, graph.nearest_sqdist, scale))
         # At least 1 over all rows; smaller only if a sample of rows misses an anchor.
         log_mass = np.log(np.maximum(shifted, 1.0)) - graph.nearest_sqdist / scale
     return Transition(np.log(graph.sizes) - log_mass, epsilon, graph.n_sets)
 
 
-class _LocalMass:
-    def __init__(self, s: int) -> None:
-        self.s = s
-
-    def __call__(self, block: NeighborBlock) -> Array:
-        assert block.weights is not None
-        return _column_sums(block.index, block.weights, self.s)
+def _local_mass(s: int, block: NeighborBlock) -> Array:
+    assert block.weights is not None
+    return _column_sums(block.index, block.weights, s)
 
 
-class _ShiftedMass:
+def _shifted_mass(s: int, nearest: Array, scale: float, block: NeighborBlock) -> Array:
     """Σ_i exp(-(d²_ij - min_i d²_ij)/4ε²): at least one term is 1, so its logarithm is safe."""
-
-    def __init__(self, s: int, nearest: Array, scale: float) -> None:
-        self.s, self.nearest, self.scale = s, nearest, scale
-
-    def __call__(self, block: NeighborBlock) -> Array:
-        weights = np.exp((self.nearest[block.index] - block.sqdist) / self.scale)
-        return _column_sums(block.index, weights, self.s)
+    return _column_sums(block.index, np.exp((nearest[block.index] - block.sqdist) / scale), s)
 
 
 def _column_sums(index: IntArray, values: Array, s: int) -> Array:
@@ -326,42 +301,36 @@ def anchor_gram(
     With several sets it is block-diagonal: no walk leaves its set.
     """
     blocks = graph.blocks if blocks is None else blocks
-    gram = sparse.csr_array(blocks.reduce(_GramPart(step, len(graph.anchors))))
+    gram = sparse.csr_array(blocks.reduce(partial(_gram_part, step, len(graph.anchors))))
     full = sparse.csr_array(gram + sparse.triu(gram, 1, format="csr").T)
     full.eliminate_zeros()
     return full
 
 
-class _GramPart:
+def _gram_part(step: Transition, s: int, block: NeighborBlock) -> Array | sparse.csr_array:
     """The upper triangle of ZᵀZ of one block: each pair of neighbours once."""
+    z, n_sets = step.rows(block), step.n_sets
+    r = block.index.shape[1] // n_sets
+    if r >= _MANY_NEIGHBORS and s > _DENSE_GRAM:
+        return _gram_product(s, n_sets, block.index, z)
+    first, second = (
+        np.add.outer(r * np.arange(n_sets), pair).ravel()  # the same pairs in each set
+        for pair in np.triu_indices(r)
+    )
+    a, b = block.index[:, first], block.index[:, second]
+    low, high = np.minimum(a, b), np.maximum(a, b)
+    products = (z[:, first] * z[:, second]).ravel()
+    if s <= _DENSE_GRAM:
+        cell = (low * np.int64(s) + high).ravel()
+        return np.bincount(cell, weights=products, minlength=s * s).reshape(s, s)
+    return sparse.csr_array((products, (low.ravel(), high.ravel())), shape=(s, s))
 
-    def __init__(self, step: Transition, s: int) -> None:
-        self.step, self.s = step, s
 
-    def __call__(self, block: NeighborBlock) -> Array | sparse.csr_array:
-        z, s, n_sets = self.step.rows(block), self.s, self.step.n_sets
-        r = block.index.shape[1] // n_sets
-        if r >= _MANY_NEIGHBORS and s > _DENSE_GRAM:
-            return self._product(block.index, z)
-        first, second = (
-            np.add.outer(r * np.arange(n_sets), pair).ravel()  # the same pairs in each set
-            for pair in np.triu_indices(r)
-        )
-        a, b = block.index[:, first], block.index[:, second]
-        low, high = np.minimum(a, b), np.maximum(a, b)
-        products = (z[:, first] * z[:, second]).ravel()
-        if s <= _DENSE_GRAM:
-            cell = (low * np.int64(s) + high).ravel()
-            return np.bincount(cell, weights=products, minlength=s * s).reshape(s, s)
-        return sparse.csr_array((products, (low.ravel(), high.ravel())), shape=(s, s))
-
-    def _product(self, index: IntArray, z: Array) -> sparse.csr_array:
-        """The same as a product of sparse matrices, in each set."""
-        parts = []
-        for own, values in zip(
-            *(np.split(part, self.step.n_sets, axis=1) for part in (index, z)), strict=True
-        ):
-            b, r = own.shape
-            Z = sparse.csr_array((values.ravel(), own.ravel(), np.arange(0, b * r + 1, r)), shape=(b, self.s))
-            parts.append(sparse.csr_array(sparse.triu(Z.T @ Z, format="csr")))
-        return reduce(operator.add, parts)
+def _gram_product(s: int, n_sets: int, index: IntArray, z: Array) -> sparse.csr_array:
+    """The same as a product of sparse matrices, in each set."""
+    parts = []
+    for own, values in zip(*(np.split(part, n_sets, axis=1) for part in (index, z)), strict=True):
+        b, r = own.shape
+        Z = sparse.csr_array((values.ravel(), own.ravel(), np.arange(0, b * r + 1, r)), shape=(b, s))
+        parts.append(sparse.csr_array(sparse.triu(Z.T @ Z, format="csr")))
+    return reduce(operator.add, parts)

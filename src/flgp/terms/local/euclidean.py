@@ -18,7 +18,7 @@ _UNCONNECTED = 1e60
 
 
 class _Correlation(NamedTuple):
-    """ρ(r, α) of the scaled distance r = |x - x'|/ℓ, and the elasticity -∂ log ρ/∂ log r = ∂ log ρ/∂ log ℓ.
+    """ρ(r, α) of the scaled distance r = rate·|x - x'|/ℓ, and -∂ log ρ/∂ log r = ∂ log ρ/∂ log ℓ.
 
     Only the rational quadratic has a shape α, and so a third function, ∂ log ρ/∂ log α.
     """
@@ -26,51 +26,12 @@ class _Correlation(NamedTuple):
     value: Callable[[Array, float], Array]
     elasticity: Callable[[Array, float], Array]
     shape_elasticity: Callable[[Array, float], Array] | None = None
-
-
-def _squared_exponential(r: Array, _: float) -> Array:
-    return np.exp(-0.5 * r * r)
-
-
-def _squared_exponential_elasticity(r: Array, _: float) -> Array:
-    return r * r
-
-
-def _matern12(r: Array, _: float) -> Array:
-    return np.exp(-r)
-
-
-def _matern12_elasticity(r: Array, _: float) -> Array:
-    return r
-
-
-def _matern32(r: Array, _: float) -> Array:
-    t = np.sqrt(3.0) * r
-    return (1.0 + t) * np.exp(-t)
-
-
-def _matern32_elasticity(r: Array, _: float) -> Array:
-    t = np.sqrt(3.0) * r
-    return t * t / (1.0 + t)
-
-
-def _matern52(r: Array, _: float) -> Array:
-    t = np.sqrt(5.0) * r
-    return (1.0 + t + t * t / 3.0) * np.exp(-t)
-
-
-def _matern52_elasticity(r: Array, _: float) -> Array:
-    t = np.sqrt(5.0) * r
-    return t * t * ((1.0 + t) / (3.0 + 3.0 * t + t * t))  # t³ may overflow
+    rate: float = 1.0
 
 
 def _rational_quadratic(r: Array, shape: float) -> Array:
     value = np.exp(-shape * np.log1p(r * r / (2.0 * shape)))
     return np.where(r < _UNCONNECTED, value, 0.0)
-
-
-def _rational_quadratic_elasticity(r: Array, shape: float) -> Array:
-    return r * r / (1.0 + r * r / (2.0 * shape))
 
 
 def _rational_quadratic_shape(r: Array, shape: float) -> Array:
@@ -79,12 +40,18 @@ def _rational_quadratic_shape(r: Array, shape: float) -> Array:
 
 
 _CORRELATIONS = {
-    "squared_exponential": _Correlation(_squared_exponential, _squared_exponential_elasticity),
-    "matern12": _Correlation(_matern12, _matern12_elasticity),
-    "matern32": _Correlation(_matern32, _matern32_elasticity),
-    "matern52": _Correlation(_matern52, _matern52_elasticity),
+    "squared_exponential": _Correlation(lambda r, _: np.exp(-0.5 * r * r), lambda r, _: r * r),
+    "matern12": _Correlation(lambda r, _: np.exp(-r), lambda r, _: r),
+    "matern32": _Correlation(
+        lambda r, _: (1.0 + r) * np.exp(-r), lambda r, _: r * r / (1.0 + r), rate=np.sqrt(3.0)
+    ),
+    "matern52": _Correlation(
+        lambda r, _: (1.0 + r + r * r / 3.0) * np.exp(-r),
+        lambda r, _: r * r * ((1.0 + r) / (3.0 + 3.0 * r + r * r)),  # r³ may overflow
+        rate=np.sqrt(5.0),
+    ),
     "rational_quadratic": _Correlation(
-        _rational_quadratic, _rational_quadratic_elasticity, _rational_quadratic_shape
+        _rational_quadratic, lambda r, shape: r * r / (1.0 + r * r / (2.0 * shape)), _rational_quadratic_shape
     ),
 }
 KERNEL_NAMES = tuple(_CORRELATIONS)
@@ -132,8 +99,8 @@ class LocalModel:
         return self.variance * _CORRELATIONS[self.kernel].value(self._scaled(distance), self.shape)
 
     def _scaled(self, distance: Array) -> Array:
-        """R = distance/ℓ; so far away that it overflows, it is only far."""
-        return np.minimum(distance / self.length_scale, _UNCONNECTED)
+        """The scaled distance r; so far away that it overflows, it is only far."""
+        return _CORRELATIONS[self.kernel].rate * np.minimum(distance / self.length_scale, _UNCONNECTED)
 
     def slope(self, distance: Array, covariance: Array) -> Array:
         """∂k_u/∂ log ℓ at distances whose `covariance` is known."""
