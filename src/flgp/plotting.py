@@ -54,8 +54,8 @@ def plot_points(
     --------
     >>> from flgp import FLGPClassifier, plotting
     >>> from flgp.datasets import circles
-    >>> data = circles(600, random_state=0)
-    >>> model = FLGPClassifier(n_anchors=100, random_state=0).fit(data.X, data.y)
+    >>> data = circles(300, random_state=0)
+    >>> model = FLGPClassifier(n_anchors=60, random_state=0).fit(data.X, data.y)
     >>> plotting.plot_points(model, data.X, "uncertainty").get_title()
     'uncertainty'
     """
@@ -105,8 +105,8 @@ def plot_covariance(
     --------
     >>> from flgp import FLGPClassifier, plotting
     >>> from flgp.datasets import circles
-    >>> data = circles(600, random_state=0)
-    >>> model = FLGPClassifier(n_anchors=100, random_state=0).fit(data.X, data.y)
+    >>> data = circles(300, random_state=0)
+    >>> model = FLGPClassifier(n_anchors=60, random_state=0).fit(data.X, data.y)
     >>> plotting.plot_covariance(model, data.X, 0).get_title()
     'covariance from ★'
     """
@@ -138,8 +138,8 @@ def plot_eigenfunction(
     --------
     >>> from flgp import FLGPClassifier, plotting
     >>> from flgp.datasets import circles
-    >>> data = circles(600, random_state=0)
-    >>> model = FLGPClassifier(n_anchors=100, random_state=0).fit(data.X, data.y)
+    >>> data = circles(300, random_state=0)
+    >>> model = FLGPClassifier(n_anchors=60, random_state=0).fit(data.X, data.y)
     >>> plotting.plot_eigenfunction(model, data.X, 0).get_title().startswith('eigenfunction 0')
     True
     """
@@ -168,8 +168,8 @@ def plot_anchors(model: Any, X: Any, *, coordinates: str = "auto", ax: Any = Non
     --------
     >>> from flgp import FLGPClassifier, plotting
     >>> from flgp.datasets import circles
-    >>> data = circles(600, random_state=0)
-    >>> model = FLGPClassifier(n_anchors=100, random_state=0).fit(data.X, data.y)
+    >>> data = circles(300, random_state=0)
+    >>> model = FLGPClassifier(n_anchors=60, random_state=0).fit(data.X, data.y)
     >>> plotting.plot_anchors(model, data.X).get_title()
     'anchors and graph'
     """
@@ -200,8 +200,8 @@ def plot_spectrum(model: Any, *, ax: Any = None) -> Any:
     --------
     >>> from flgp import FLGPClassifier, plotting
     >>> from flgp.datasets import circles
-    >>> data = circles(600, random_state=0)
-    >>> model = FLGPClassifier(n_anchors=100, random_state=0).fit(data.X, data.y)
+    >>> data = circles(300, random_state=0)
+    >>> model = FLGPClassifier(n_anchors=60, random_state=0).fit(data.X, data.y)
     >>> plotting.plot_spectrum(model).get_title()
     'spectrum'
     """
@@ -231,8 +231,8 @@ def plot_evidence(model: Any, *, n_times: int = 25, ax: Any = None) -> Any:
     --------
     >>> from flgp import FLGPClassifier, plotting
     >>> from flgp.datasets import circles
-    >>> data = circles(600, random_state=0)
-    >>> model = FLGPClassifier(n_anchors=100, random_state=0).fit(data.X, data.y)
+    >>> data = circles(300, random_state=0)
+    >>> model = FLGPClassifier(n_anchors=60, random_state=0).fit(data.X, data.y)
     >>> plotting.plot_evidence(model, n_times=5).get_title()
     'evidence'
     """
@@ -264,8 +264,8 @@ def plot_calibration(model: Any, X: Any, y: Any, *, n_bins: int = 10, ax: Any = 
     --------
     >>> from flgp import FLGPClassifier, plotting
     >>> from flgp.datasets import circles
-    >>> data = circles(600, random_state=0)
-    >>> model = FLGPClassifier(n_anchors=100, random_state=0).fit(data.X, data.y)
+    >>> data = circles(300, random_state=0)
+    >>> model = FLGPClassifier(n_anchors=60, random_state=0).fit(data.X, data.y)
     >>> plotting.plot_calibration(model, data.X, data.y).get_title()
     'calibration'
     """

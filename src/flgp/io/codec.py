@@ -76,8 +76,9 @@ class Encoder:
                 "shape": [*value.shape],
             }
         if id(value) not in self._position:
-            # `arrays` keeps the original alive, so that its id is not reused.
-            self._position[id(value)] = self._add(value)
+            plain_array(value)
+            self._position[id(value)] = len(self.arrays)
+            self.arrays.append(value)  # kept alive, so that its id is not reused
         return {"array": self._position[id(value)]}
 
     def _scalar(self, value: np.generic) -> Any:
@@ -87,11 +88,6 @@ class Encoder:
         if isinstance(held, float) and not math.isfinite(held):
             held = repr(held)
         return {"scalar": [plain.dtype.str, held]}
-
-    def _add(self, value: np.ndarray) -> int:
-        plain_array(value)
-        self.arrays.append(value)
-        return len(self.arrays) - 1
 
 
 def _seed_of(generator: np.random.RandomState) -> list[int]:
