@@ -10,7 +10,7 @@ from scipy import linalg
 
 from ..._threads import blas_for
 from ..._typing import Array, BoolArray, IntArray
-from .tiles import smallest, tile_rows
+from .tiles import smallest_apart, tile_rows
 
 # With fewer anchors or columns than this all columns are as quick; with more columns the rotation is slow.
 _FEWEST_ANCHORS, _FEWEST_COLUMNS, _MOST_COLUMNS = 4_096, 24, 1_000
@@ -97,7 +97,7 @@ class DistanceBounds:
             np.concatenate([rotated[:, : self.k], norms[:, None], ones], axis=1), self.across, out=bound
         )
         # The r-th smallest distance of some is an upper limit of the r-th smallest of all.
-        first = smallest(bound, r + _SPARE)
+        first = smallest_apart(bound, r + _SPARE)
         inner = np.einsum("bp,bkp->bk", rest, self.rest[first])
         scores = np.take_along_axis(bound, first, axis=1) + norms[:, None] * self.rest_norms[first] - inner
         limit = np.partition(scores, r - 1, axis=1)[:, r - 1]
