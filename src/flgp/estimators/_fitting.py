@@ -62,7 +62,7 @@ def fit_model(model: LatentModel, rows: RowLike, labels: Labels, problem: Proble
     if not best.learned.functions:  # a sketch
         best = _attempt(model, rows, labels, problem, geometries[position])
     keep_composition(model, best.composition)
-    _finish(model, best)
+    _finish(model, _with_local(model, best))
     model.term_shares_ = term_shares(model, rows)
     return best.geometry
 
@@ -120,6 +120,11 @@ def _best_kernel(
 def update_model(model: LatentModel, labels: Labels, problem: Problem) -> None:
     """The posterior for other labels; geometry, bandwidth and basis stay."""
     forget_dated(model)
+    finish_again(model, learn_again(model, labels, problem))
+
+
+def learn_again(model: LatentModel, labels: Labels, problem: Problem) -> Attempt:
+    """What other labels, or another likelihood, teach on the geometry that is there."""
     geometry, terms = model.geometry_, Composition.of(model)
     if any(target.known is None for target in problem.targets):
         terms = replace(terms, local_kind=local_kind(model, geometry, labels, problem))
@@ -129,7 +134,13 @@ def update_model(model: LatentModel, labels: Labels, problem: Problem) -> None:
     settings = _settings(model, len(model.basis_.eigenvalues), problem, terms)
     with stage(f"evidence for {len(labels):,} labels"):
         learned = learn_on(model.basis_, inputs, problem.targets, settings)
-    _finish(model, Attempt(geometry, labels, inputs, terms, settings, learned))
+    return _with_local(model, Attempt(geometry, labels, inputs, terms, settings, learned))
+
+
+def finish_again(model: LatentModel, found: Attempt) -> None:
+    """All learned attributes from what `learn_again` found."""
+    keep_composition(model, found.composition)
+    _finish(model, found)
     model.term_shares_ = term_shares(model, None)
 
 
@@ -156,12 +167,18 @@ def process_without(model: LatentModel, labels: Labels, problem: Problem) -> Pro
         return make_process(learned, [], None, 0)[0]
 
 
+def _with_local(model: LatentModel, found: Attempt) -> Attempt:
+    """The same with a local term by neighbours, where the model has one."""
+    if found.composition.local_kind != BY_NEIGHBORS:
+        return found
+    with blas_for(found.settings.n_eigenpairs):
+        return replace(found, learned=with_local(model, found.learned, found.inputs))
+
+
 def _finish(model: LatentModel, found: Attempt) -> None:
-    """Local term, integration, posterior; and all learned attributes."""
+    """Integration, posterior; and all learned attributes."""
     learned, inputs, settings, integrated = found.learned, found.inputs, found.settings, []
     with blas_for(settings.n_eigenpairs):
-        if found.composition.local_kind == BY_NEIGHBORS:
-            learned = with_local(model, learned, inputs)
         if model.hyperparameters == "integrate":
             with stage("integration over the hyperparameters"):
                 targets = [function.target for function in learned.functions]

@@ -10,7 +10,7 @@ from scipy import linalg
 
 from ..._threads import blas_for
 from ..._typing import Array, BoolArray, IntArray
-from .tiles import smallest, tile_rows
+from .tiles import smallest_apart, tile_rows
 
 # With fewer anchors or columns than this all columns are as quick; with more columns the rotation is slow.
 _FEWEST_ANCHORS, _FEWEST_COLUMNS, _MOST_COLUMNS = 4_096, 24, 1_000
@@ -20,7 +20,7 @@ _SHARES, _TRIALS = (0.08, 0.16, 0.24, 0.32, 0.4, 0.5, 0.6), 64
 # many of them as anchors), and of the bound itself.
 _COST_OF_PAIR, _COST_OF_BOUND = 10_000, 10
 # Rounding errors of single precision, relative to the sizes of point and anchor; generous.
-_ROUNDING = 1e-5
+SINGLE = 1e-5
 # Anchors beyond r that set the limit of the search, and pairs in a row from which on it is too slow.
 _SPARE, _TOO_MANY = 2, 200
 
@@ -97,11 +97,11 @@ class DistanceBounds:
             np.concatenate([rotated[:, : self.k], norms[:, None], ones], axis=1), self.across, out=bound
         )
         # The r-th smallest distance of some is an upper limit of the r-th smallest of all.
-        first = smallest(bound, r + _SPARE)
+        first = smallest_apart(bound, r + _SPARE)
         inner = np.einsum("bp,bkp->bk", rest, self.rest[first])
         scores = np.take_along_axis(bound, first, axis=1) + norms[:, None] * self.rest_norms[first] - inner
         limit = np.partition(scores, r - 1, axis=1)[:, r - 1]
-        limit += _ROUNDING * self.largest * (_norms(rotated) + self.largest)
+        limit += SINGLE * self.largest * (_norms(rotated) + self.largest)
         flat = np.flatnonzero(bound <= limit[:, None])
         if len(flat) > _TOO_MANY * len(points):
             return None

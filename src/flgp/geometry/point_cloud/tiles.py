@@ -59,3 +59,15 @@ def smallest(score: Array, k: int) -> IntArray:
         chosen[:, column] = score.argmin(axis=1)
         score[rows, chosen[:, column]] = np.inf
     return chosen
+
+
+def smallest_apart(score: Array, k: int) -> IntArray:
+    """Column indices of the smallest entries of the k groups of columns with the smallest minima.
+
+    Nearly those of the k smallest of all, for less. There must be at least k groups.
+    """
+    n_groups = score.shape[1] // _GROUP
+    grouped = score[:, : n_groups * _GROUP].reshape(len(score), _GROUP, n_groups)
+    groups = smallest(grouped.min(axis=1), k)
+    member = grouped[np.arange(len(score))[:, None], :, groups].argmin(axis=2)
+    return groups + n_groups * member
