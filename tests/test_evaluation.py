@@ -13,7 +13,8 @@ from conftest import ring
 from flgp import FLGPClassifier, FLGPRegressor
 from flgp.model_selection import Evaluation, LabeledKFold, Transductive, evaluate
 from flgp.model_selection.evaluation import wilson
-from flgp.model_selection.verdict import _how, as_dict, verdict, what_was_learned
+from flgp.model_selection.verdict import _how, as_dict, how_columns_are_used, verdict, what_was_learned
+from flgp.rows.even import EvenColumns
 
 SMALL = {"n_anchors": 60, "n_eigenpairs": 20, "random_state": 0, "n_jobs": 1}
 
@@ -141,6 +142,12 @@ def test_the_verdict_in_words(rings):
     assert "no better than the majority" in said
     assert "clearly better" not in said
     assert as_dict(found)["confusion"] == found.confusion.tolist()
+    even = EvenColumns(np.zeros(3), np.array([0.0, 2.0, 1.0]), np.ones(3))
+    assert how_columns_are_used(None, ["a"]) == []
+    assert how_columns_are_used(even, ["age", "income", "debt"]) == [
+        "All columns were put on one scale, with large values drawn in, as a logarithm does, in income, "
+        "debt: this explains the labels better."
+    ]
     assert what_was_learned({"constant": 0.0, "manifold": 0.7, "linear": 0.3}) == (
         "What predictions rest on: 70 % the shape of the data, 30 % straight-line trends in the columns."
     )

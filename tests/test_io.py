@@ -423,8 +423,8 @@ def test_headers_that_lie_are_refused(whole, tmp_path):
     refused(tmp_path, learned("likelihood_", {"flat prior": {}}), "should hold 'likelihood'")
     negative = {"Gaussian likelihood": {"noise_variance": -1.0}}
     refused(tmp_path, learned("likelihood_", negative), "is -1.0, not between")
-    refused(tmp_path, learned("anchors_", {"array": 10**6}), "not an array of this file")
-    refused(tmp_path, learned("anchors_", {"array": -1}), "not an array of this file")
+    refused(tmp_path, learned("eigenvalues_", {"array": 10**6}), "not an array of this file")
+    refused(tmp_path, learned("eigenvalues_", {"array": -1}), "not an array of this file")
 
     def given(name, value):
         return resealed(whole, lambda h: h["parameters"].update({name: value}))

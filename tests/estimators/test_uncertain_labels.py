@@ -135,3 +135,17 @@ def test_noise_of_one_class_is_none():
     X = np.random.default_rng(0).standard_normal((12, 2))
     model = FLGPClassifier(label_noise="auto", random_state=0).fit(X, np.ones(12, int))
     assert model.label_noise_ == 0.0
+
+
+def test_shares_of_wrong_labels_are_compared_before_hyperparameters_are_integrated_out(monkeypatch):
+    """Once for the graph and once at the end, not for each of the seven shares."""
+    from flgp.estimators import _fitting
+
+    calls, integrate = [], _fitting.integrate_model
+    monkeypatch.setattr(_fitting, "integrate_model", lambda *a: calls.append(1) or integrate(*a))
+    X, y, _ = rings(n=120)
+    few = np.where(np.arange(120) % 5 == 0, y, -1)
+    FLGPClassifier(
+        **SMALL | {"n_anchors": 20, "n_eigenpairs": 5}, label_noise="auto", hyperparameters="integrate"
+    ).fit(X, few)
+    assert len(calls) == 2

@@ -94,6 +94,21 @@ def test_noise_in_many_columns_has_no_useful_bound():
     assert NeighborSearch(np.random.default_rng(2).normal(size=(4_500, 60)))._bounds is None
 
 
+@pytest.mark.parametrize("p", [16, 40])
+def test_equal_distances_are_told_apart_by_number_wherever_a_row_stands(p):
+    """More anchors at one distance than candidates: rounding of a matrix product chose among them."""
+    rng = np.random.default_rng(p)
+    anchors = np.unique(rng.integers(0, 2, (800, p)), axis=0).astype(float)
+    X = rng.integers(0, 2, (600, p)).astype(float)
+    search = NeighborSearch(anchors)
+    index, sqdist = search(X, 3)
+    expected_index, expected = brute_force(X, anchors, 3)
+    np.testing.assert_array_equal(index, expected_index)
+    np.testing.assert_array_equal(sqdist, expected)
+    alone = np.concatenate([search(X[i : i + 1], 3)[0] for i in range(200)])
+    np.testing.assert_array_equal(alone, index[:200])
+
+
 @pytest.mark.parametrize(("s", "p"), [(300, 3), (300, 20), (5_000, 40)])  # by a tree, products, bounds
 def test_a_search_among_some_of_the_anchors_is_a_search_of_these(s, p):
     rng = np.random.default_rng(p)

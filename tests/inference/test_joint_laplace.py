@@ -70,7 +70,7 @@ def test_all_neighbors_give_the_dense_approximation(rng, likelihood, kernel):
     expected = dense.evaluate(Point(np.maximum(values, 0.0), likelihood))
     assert result.log_evidence == pytest.approx(expected.log_evidence, abs=1e-8)
     np.testing.assert_allclose(result.state, data.offset + vectors @ expected.posterior.mean, atol=1e-6)
-    W = data.obs.weight * likelihood.expected_curvature(data.obs, result.state)
+    W = data.obs.weight * likelihood.slope_and_expected_curvature(data.obs, result.state)[1]
     gain = np.linalg.solve(
         np.eye(m) + W[:, None] * K[:m, :m], np.column_stack([expected.state, W[:, None] * K[:m, m:]])
     )

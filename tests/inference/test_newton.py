@@ -79,7 +79,7 @@ def left_to_gain(likelihood, seed, start=None):
     state = None if start is None else start.normal(0.0, 3.0, len(obs.y))
     _, v, f = inference._mode(design, likelihood, state)
     gradient = design.matrix.T @ likelihood.derivatives(obs, f).gradient - v
-    curvature = likelihood.expected_curvature(obs, f)
+    curvature = likelihood.slope_and_expected_curvature(obs, f)[1]
     H = np.eye(len(v)) + (design.matrix.T * curvature) @ design.matrix
     return float(gradient @ np.linalg.solve(H, gradient))
 

@@ -106,4 +106,4 @@ def test_default_for_what_is_not_log_concave():
     got = TwoAnswers().tilted(obs, mean, variance)
     want = np.log(0.25 + 0.5 * np.exp(Bernoulli().tilted(obs, mean, variance).log_normalizer))
     np.testing.assert_allclose(got.log_normalizer, want, rtol=1e-9)
-    assert np.all(TwoAnswers().expected_curvature(obs, mean) >= 0)
+    assert np.all(TwoAnswers().slope_and_expected_curvature(obs, mean)[1] >= 0)

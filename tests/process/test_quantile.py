@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from flgp.likelihoods import Beta, Gamma, HurdlePoisson, Poisson, StudentT, Tweedie
+from flgp.process.draws_field import DrawsField
 from flgp.process.quantile import predictive_quantile
+from flgp.terms.base import View
 
 CASES = {
     "poisson": Poisson(),
@@ -62,3 +64,15 @@ def test_proportions_stay_below_one():
     low, high = (predictive_quantile([(1.0, Beta(precision=5000.0))], latent, q) for q in (0.025, 0.975))
     assert (high <= 1.0).all()
     assert (low <= high + 1e-15).all()
+
+
+def test_the_mean_of_few_heavy_tailed_draws_is_no_farther_out_than_cantelli_allows():
+    """Twenty draws of a log rate: values between two draws are no part of their mean."""
+    f = np.append(np.linspace(0.0, 1.0, 19), 12.0)
+    field = DrawsField((), f, ())
+    values = field.quantiles(View((), 1))
+    assert np.isin(values, f).all()
+    shares = np.full(len(values), 1.0 / len(values))
+    high = predictive_quantile([(1.0, Poisson())], [(values, shares)], 0.975)
+    mean, std = np.exp(f).mean(), np.exp(f).std()
+    assert (mean <= high + np.sqrt(0.025 / 0.975) * std).all()

@@ -56,6 +56,7 @@ def _model(
         n_neighbors=neighbors,
         n_eigenpairs="auto" if eigenpairs is None else eigenpairs,
         residual=None if residual == "none" else residual,
+        scaling=None,  # positions have one unit
         random_state=random_state,
     )
 

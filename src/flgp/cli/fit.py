@@ -101,9 +101,11 @@ def _reduced(estimator: Any) -> list[str]:
 
 def _verdict(model: TableModel, result: dict[str, Any], data: Path, learning: Learning) -> list[str]:
     """What was learned, how good it is, and what to do next, in words."""
-    from ..model_selection.verdict import what_was_learned
+    from ..model_selection.verdict import how_columns_are_used, what_was_learned
 
-    lines = [what_was_learned(model.estimator.term_shares_)]
+    estimator = model.estimator
+    lines = [what_was_learned(estimator.term_shares_)]
+    lines += how_columns_are_used(estimator.scaling_, model.schema.feature_names)
     table, file = quote(str(data)), quote(result["model"])
     if "evaluation" in result:
         lines += result["evaluation"]["verdict"]

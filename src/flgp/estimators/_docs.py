@@ -34,6 +34,11 @@ SHARED_PARAMETERS = """n_anchors : int or "auto"
     geometry_columns : columns, optional
         The columns of X, by position or name, that say where a row is. None: all that are not groups; of a
         `Graph` the first one.
+    scaling : {{"auto", "even"}} or None
+        Units of a point cloud's columns. None: as given. "even": on one scale, heavy tails drawn in
+        (`scaling_`). "auto": the one with the higher evidence on a sample of the rows, if all hyperparameters
+        are learned and nothing (bandwidth, anchors, terms) is given in the columns' units; without labels,
+        as given.
     kernel : {{"heat", "matern", "auto"}} or SpectralKernel
         Spectral kernel: exp(-tλ), or (1 + tλ/ν)^(-ν); or an object from `flgp.kernels`, or your own. "auto":
         heat, Matérn with ν = 1 or with ν = 2.5, whichever has the highest evidence (`kernel_`).
@@ -91,7 +96,10 @@ POSTERIOR_PARAMETERS = """hyperparameters : {{"optimize", "integrate", "fixed"}}
         Markov chains of inference="gibbs", draws kept of each, and steps before the first of them."""
 
 SHARED_ATTRIBUTES = """anchors_ : array of shape (s, p)
-        Of a point cloud.
+        Of a point cloud, in the columns' units.
+    scaling_ : EvenColumns or None
+        What the geometry's columns go through: centre, unit of asinh (0: none) and factor of each. None: they
+        are used as given.
     geometry_, basis_
         The fitted geometry, and its eigenfunctions.
     term_shares_ : dict

@@ -21,14 +21,14 @@ from ..process.integration import hyperparameter_posterior, integrate_model
 from ..process.learning import LearnedFunction, LearnedModel, Settings, learn, learn_on
 from ..process.posterior import make_process
 from ..process.process import Process
-from ..rows.columns import select
 from ..rows.sample import random_rows
 from ..rows.sources import is_distributed, is_streamed
 from ..terms import AMPLITUDE, TIME, Groups, Inputs, Manifold, Terms
 from ..terms.local.features import LocalFeatures
 from .column_relevance import with_relevance
+from .column_scaling import with_scaling
 from .composition import BY_FEATURES, BY_NEIGHBORS, Composition, linear_term, local_kind
-from .geometry_choice import Attempt, candidates, position_of_best
+from .geometry_choice import Attempt, candidates, graph_of_all, position_of_best
 from .labels import Labels
 from .learned_attributes import forget_dated, keep_composition, keep_learned, single_or_list, term_shares
 from .local_neighbors import with_local
@@ -52,6 +52,8 @@ def fit_model(model: LatentModel, rows: RowLike, labels: Labels, problem: Proble
     """
     _check_all_given(model, problem)
     model._dimension_ = _dimension(model, rows)
+    enough = len(labels) >= problem.fewest_labels
+    model._roles_ = with_scaling(model, rows, labels, enough, _log_evidence)
     geometries = candidates(model, rows)
     several = len(geometries) > 1
     attempts = [_attempt(model, rows, labels, problem, each, several) for each in geometries]
@@ -60,7 +62,7 @@ def fit_model(model: LatentModel, rows: RowLike, labels: Labels, problem: Proble
     if not best.learned.functions:  # a sketch
         best = _attempt(model, rows, labels, problem, geometries[position])
     keep_composition(model, best.composition)
-    _finish(model, best)
+    _finish(model, _with_local(model, best))
     model.term_shares_ = term_shares(model, rows)
     return best.geometry
 
@@ -89,6 +91,15 @@ def _attempt(
     return Attempt(geometry, labels, inputs, terms, settings, learned)
 
 
+def _log_evidence(model: LatentModel, rows: RowLike, labels: Labels) -> float:
+    """Of a model on a graph of all points; with a local term where there would be one."""
+    found = _attempt(model, rows, labels, model._problem(labels), graph_of_all())
+    if found.composition.local_kind != BY_NEIGHBORS:
+        return found.learned.log_posterior
+    with blas_for(found.settings.n_eigenpairs):
+        return with_local(model, found.learned, found.inputs).log_posterior
+
+
 def _best_kernel(
     model: LatentModel,
     geometry: FittedGeometry,
@@ -109,6 +120,11 @@ def _best_kernel(
 def update_model(model: LatentModel, labels: Labels, problem: Problem) -> None:
     """The posterior for other labels; geometry, bandwidth and basis stay."""
     forget_dated(model)
+    finish_again(model, learn_again(model, labels, problem))
+
+
+def learn_again(model: LatentModel, labels: Labels, problem: Problem) -> Attempt:
+    """What other labels, or another likelihood, teach on the geometry that is there."""
     geometry, terms = model.geometry_, Composition.of(model)
     if any(target.known is None for target in problem.targets):
         terms = replace(terms, local_kind=local_kind(model, geometry, labels, problem))
@@ -118,7 +134,13 @@ def update_model(model: LatentModel, labels: Labels, problem: Problem) -> None:
     settings = _settings(model, len(model.basis_.eigenvalues), problem, terms)
     with stage(f"evidence for {len(labels):,} labels"):
         learned = learn_on(model.basis_, inputs, problem.targets, settings)
-    _finish(model, Attempt(geometry, labels, inputs, terms, settings, learned))
+    return _with_local(model, Attempt(geometry, labels, inputs, terms, settings, learned))
+
+
+def finish_again(model: LatentModel, found: Attempt) -> None:
+    """All learned attributes from what `learn_again` found."""
+    keep_composition(model, found.composition)
+    _finish(model, found)
     model.term_shares_ = term_shares(model, None)
 
 
@@ -145,12 +167,18 @@ def process_without(model: LatentModel, labels: Labels, problem: Problem) -> Pro
         return make_process(learned, [], None, 0)[0]
 
 
+def _with_local(model: LatentModel, found: Attempt) -> Attempt:
+    """The same with a local term by neighbours, where the model has one."""
+    if found.composition.local_kind != BY_NEIGHBORS:
+        return found
+    with blas_for(found.settings.n_eigenpairs):
+        return replace(found, learned=with_local(model, found.learned, found.inputs))
+
+
 def _finish(model: LatentModel, found: Attempt) -> None:
-    """Local term, integration, posterior; and all learned attributes."""
+    """Integration, posterior; and all learned attributes."""
     learned, inputs, settings, integrated = found.learned, found.inputs, found.settings, []
     with blas_for(settings.n_eigenpairs):
-        if found.composition.local_kind == BY_NEIGHBORS:
-            learned = with_local(model, learned, inputs)
         if model.hyperparameters == "integrate":
             with stage("integration over the hyperparameters"):
                 targets = [function.target for function in learned.functions]
@@ -227,8 +255,7 @@ def _dimension(model: LatentModel, rows: RowLike) -> float | None:
     """The intrinsic dimension, where the prior of t asks for it."""
     if model.time_prior != "paper" or model.intrinsic_dimension is not None:
         return model.intrinsic_dimension
-    own = select(rows, model._roles_.geometry)
-    some = random_rows(own, _DIMENSION_ROWS, np.random.default_rng(0))
+    some = random_rows(model._roles_.geometry_of(rows), _DIMENSION_ROWS, np.random.default_rng(0))
     model.intrinsic_dimension_ = estimate_intrinsic_dimension(some.astype(np.float64))
     return model.intrinsic_dimension_
 

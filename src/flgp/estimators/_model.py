@@ -20,9 +20,10 @@ from ..geometry.point_cloud import ANCHOR_RULES, PointCloud
 from ..kernels import KERNELS, SpectralKernel
 from ..process.process import Process
 from ..rows.blocks import map_blocks, map_rows, row_blocks, take_rows
-from ..rows.columns import select
+from ..rows.even import EvenColumns
 from ..rows.sources import as_source, is_distributed, is_streamed, refuse_overflow, stack_rows
 from ..terms import Inputs
+from .column_scaling import SCALINGS
 from .columns import ColumnRoles, choose_roles
 from .fitted_rows import FittedRows
 from .groups import encode_groups
@@ -66,6 +67,7 @@ class HeatKernelModel:
     bandwidth: float | None = None
     geometry: Geometry | None = None
     geometry_columns: Any = None
+    scaling: str | None = "auto"
     kernel: str | SpectralKernel = "heat"
     nu: float = 1.5
     diffusion_time: float | None = None
@@ -93,6 +95,10 @@ class HeatKernelModel:
                 f"geometry={self.geometry!r} is not a geometry. Use None for a point cloud, or an object "
                 "from flgp.geometry."
             )
+        if self.scaling is not None:
+            check_choice("scaling", self.scaling, SCALINGS)
+        if self.scaling == "even" and self.geometry is not None:
+            raise ValueError("scaling='even' is for a point cloud. Use scaling=None on a known geometry.")
         check_positive("bandwidth", self.bandwidth)
         check_positive("nu", self.nu, optional=False)
         check_positive("diffusion_time", self.diffusion_time)
@@ -196,7 +202,7 @@ class HeatKernelModel:
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         first = np.arange(min(_EXAMPLES, rows.shape[0]))
         self._examples_ = take_rows(rows, first).astype(np.float64, copy=False)
-        return (geometry or self._geometry()).fit(select(rows, self._roles_.geometry), rng)
+        return (geometry or self._geometry()).fit(self._roles_.geometry_of(rows), rng)
 
     def _keep_geometry(
         self, geometry: FittedGeometry, basis: Eigenbasis, labeled: IntArray | None, stray: bool = True
@@ -207,8 +213,6 @@ class HeatKernelModel:
         word, as they are not where every point is an anchor.
         """
         self.geometry_, self.basis_ = geometry.frozen(), basis
-        if hasattr(geometry, "anchors"):
-            self.anchors_ = geometry.anchors
         self.eigenvalues_ = basis.eigenvalues
         self.bandwidth_ = basis.bandwidth
         self.n_graph_components_ = basis.n_parts
@@ -230,6 +234,20 @@ class HeatKernelModel:
             warnings.warn("; ".join(notes) + ".", UserWarning, stacklevel=4)
 
     # -- what follows from it --------------------------------------------------------------------------
+
+    @property
+    def anchors_(self) -> Array:
+        """Anchors of a point cloud (s, p), in the units of the geometry's columns."""
+        check_is_fitted(self, "geometry_")
+        even = self._roles_.even
+        anchors: Array = self.geometry_.anchors  # type: ignore[attr-defined]
+        return anchors if even is None else even.inverse(anchors)
+
+    @property
+    def scaling_(self) -> EvenColumns | None:
+        """What the geometry's columns go through; None: they are used as given."""
+        check_is_fitted(self, "geometry_")
+        return self._roles_.even
 
     def _inputs(self, X: Array) -> Inputs:
         """Rows (b, p) as the terms see them."""

@@ -11,6 +11,8 @@ import numpy as np
 from .._stored import stored
 from .._typing import Array, IntArray
 from ..geometry.base import Geometry
+from ..rows.columns import select
+from ..rows.even import EvenColumns
 
 
 @stored("scaled columns")
@@ -36,14 +38,15 @@ class ColumnRoles:
     groups: tuple[int, ...]
     local: Columns | None  # None: where the geometry says
     names: tuple[str, ...] | None  # of all columns, where they have some
+    even: EvenColumns | None = None  # what the geometry's columns go through; None: they are as given
 
     def label(self, column: int) -> str:
         """A column's name, or its position."""
         return str(column) if self.names is None else self.names[column]
 
-    def geometry_of(self, X: Array) -> Array:
+    def geometry_of(self, X: Any) -> Any:
         """The columns of the geometry."""
-        return X if self.geometry is None else X[:, self.geometry]
+        return select(X, self.geometry, self.even)
 
 
 def choose_roles(

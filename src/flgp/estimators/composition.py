@@ -48,7 +48,7 @@ def linear_term(model: LatentModel, geometry: FittedGeometry, rows: RowLike) -> 
             )
         return None
     if isinstance(model.linear, str) and model.linear == "auto":
-        return Linear.of(rows, roles.linear, on_cloud=True)
+        return Linear.of(rows, roles.linear, roles.even, on_cloud=True)
     if not steps:
         return Linear.of(rows, roles.linear)
     if not isinstance(geometry, FittedGraph):

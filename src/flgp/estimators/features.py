@@ -20,6 +20,7 @@ from ..rows.blocks import map_rows
 from ..terms import AMPLITUDE, TIME, Manifold, Terms
 from ._docs import documented
 from ._model import HeatKernelModel
+from .column_scaling import on_one_scale
 from .locator import Locator
 
 
@@ -40,7 +41,9 @@ class HeatKernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Heat
     Attributes
     ----------
     anchors_ : array of shape (s, p)
-        Of a point cloud.
+        Of a point cloud, in the columns' units.
+    scaling_ : EvenColumns or None
+        What the geometry's columns go through.
     geometry_, basis_
         The fitted geometry, and its eigenfunctions.
     eigenvalues_ : array of shape (M,)
@@ -76,6 +79,8 @@ class HeatKernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Heat
             self._check_parameters()
             rows = self._validated(X, reset=True)
             self._choose_roles(rows, False)
+            if self.scaling == "even":
+                self._roles_ = on_one_scale(self._roles_, rows)
             geometry = self._fit_geometry(rows)
             with stage("spectrum"):
                 count = self.n_eigenpairs

@@ -38,6 +38,11 @@ class Attempt:
     learned: LearnedModel
 
     @property
+    def log_evidence(self) -> float:
+        """Of the labels, at the hyperparameters that were learned."""
+        return float(sum(function.best.evaluation.log_evidence for function in self.learned.functions))
+
+    @property
     def has_other_terms(self) -> bool:
         """Whether labels also speak of points that no walk joins them to."""
         return len(self.learned.terms.parts) > 1
@@ -61,8 +66,13 @@ def candidates(model: LatentModel, rows: RowLike) -> list[Geometry]:
     cheap = rows.shape[0] <= _COMPARED_ROWS and not is_streamed(rows) and not is_distributed(rows)
     plain = isinstance(first, PointCloud) and isinstance(model.anchors, str) and model.anchors == "kmeans"
     if free and cheap and plain and model.base_kernel == "lae" and model.anchor_weights == "auto":
-        return [first, PointCloud(anchors="all", n_neighbors=_NEIGHBORS_OF_ALL)]
+        return [first, graph_of_all()]
     return [first]
+
+
+def graph_of_all() -> PointCloud:
+    """Every point an anchor: nothing is left to chance, but it takes few points."""
+    return PointCloud(anchors="all", n_neighbors=_NEIGHBORS_OF_ALL)
 
 
 def position_of_best(attempts: Sequence[Attempt]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 from typing import TYPE_CHECKING, Any
 
-from ._fitting import update_model
+from ._fitting import finish_again, learn_again
 from .labels import Labels
 
 if TYPE_CHECKING:
@@ -39,9 +39,6 @@ def choose_noise(model: FLGPClassifier, labels: Labels) -> None:
     found = {}
     for noise in NOISES:
         model.label_noise_ = noise
-        update_model(model, labels, model._problem(labels))
-        found[noise] = model.log_marginal_likelihood_value_
-    best = max(found, key=lambda noise: found[noise])
-    if best != model.label_noise_:
-        model.label_noise_ = best
-        update_model(model, labels, model._problem(labels))
+        found[noise] = learn_again(model, labels, model._problem(labels))
+    model.label_noise_ = max(found, key=lambda noise: found[noise].log_evidence)
+    finish_again(model, found[model.label_noise_])

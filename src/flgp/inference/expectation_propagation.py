@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from .._typing import Array
-from ..likelihoods import Likelihood, Observations
+from ..likelihoods import Likelihood, Observations, Tilted
 from .laplace import LaplaceInference
 from .posterior import Evaluation, LeftOut, Point
 from .sites import Marginals, SiteSolver, make_solver
@@ -23,10 +24,26 @@ _FARTHEST = 1e120
 # one they will not be.
 _UNSETTLED, _PATIENCE = 0.1, 20
 # Parallel sweeps that are this far off after so many will not settle; nor will others, if not log-concave.
-# Nor will those that have come no closer for a while.
-_HOPELESS, _EARLY, _STUCK = 10.0, 10, 30
+# Nor will those that have come no closer for a while; near the fixed point only rounding is in the way.
+_HOPELESS, _EARLY, _STUCK, _AT_REST = 10.0, 10, 30, 10
 # Nor will steps this large, and this much above the smallest; Laplace is a better start then.
 _WILD, _GROWN = 1e6, 1e3
+
+
+class Moments(NamedTuple):
+    """What a sweep knows at its sites: marginals, cavities, and the labels' tilted densities there."""
+
+    sites: Array  # (2, m)
+    marginals: Marginals
+    mean: Array
+    variance: Array
+    tilted: Tilted
+
+    def targets(self) -> Array:
+        """The sites (2, m) after moment matching, each with the other sites unchanged."""
+        curvature = np.maximum(self.tilted.curvature, 0.0)
+        shrink = np.maximum(1.0 - self.variance * curvature, 1e-10)
+        return np.array([curvature, self.tilted.gradient + self.mean * curvature]) / shrink
 
 
 class AndersonMixer:
@@ -93,12 +110,11 @@ class ExpectationPropagation:
         likelihood, solver = at.one_function, make_solver(self.features, at.d)
         sites = np.zeros((2, len(self.features))) if at.state is None else at.state
         tolerance = _ROUGH_TOLERANCE if at.rough else _TOLERANCE
-        sites, settled = self._settled(solver, at.d, likelihood, sites, tolerance)
+        settled = self._settled(solver, at.d, likelihood, sites, tolerance)
+        nothing = np.zeros_like(sites)
+        last = settled or self._moments(solver.marginals(*nothing), likelihood, nothing)
+        sites, marginals, mean, variance, tilted = last
         tau, nu = sites
-        marginals = solver.marginals(tau, nu)
-        mean, variance = cavities(marginals, tau, nu)
-        tilted = likelihood.tilted(self.obs, self.offset + mean, variance)
-
         scaled = 1.0 + tau * variance
         exponent = nu**2 * variance + 2 * nu * mean - tau * mean**2
         log_evidence = (
@@ -111,45 +127,49 @@ class ExpectationPropagation:
         by_parameter = np.array([np.sum(part) for part in own])
         # A cavity is the posterior without that label, so its normaliser is a left-out prediction.
         left_out = LeftOut(tilted.log_normalizer, self.offset + mean, variance)
-        value = log_evidence if settled else -np.inf
+        value = -np.inf if settled is None else log_evidence
         return Evaluation(value, gradient, by_parameter, posterior, sites, left_out)
 
     def _settled(
         self, solver: SiteSolver, d: Array, likelihood: Likelihood, sites: Array, tolerance: float
-    ) -> tuple[Array, bool]:
-        """Sites after all sweeps, and whether they settled; sites that say nothing if they did not."""
+    ) -> Moments | None:
+        """The sites after all sweeps, and what is known there; None if they did not settle."""
         try:
-            found, change = self._parallel(solver, likelihood, sites, tolerance)
+            found, change, last = self._parallel(solver, likelihood, sites, tolerance)
             if change > _HOPELESS and _near_laplace(likelihood):
                 found = LaplaceInference(self.features, self.obs, self.offset).sites(d, likelihood)
-            settled = change < tolerance
-            if not settled and (likelihood.log_concave or change < _HOPELESS):
-                found, settled = self._sequential(solver, likelihood, found, tolerance)
+            if change >= _ROUGH_TOLERANCE:
+                last = None
+                if likelihood.log_concave or change < _HOPELESS:
+                    found, settled = self._sequential(solver, likelihood, found, tolerance)
+                    if settled:
+                        last = self._moments(solver.marginals(*found), likelihood, found)
         except np.linalg.LinAlgError:
-            settled = False
-        return (found, True) if settled else (np.zeros_like(sites), False)
+            return None
+        return last
 
     def _parallel(
         self, solver: SiteSolver, likelihood: Likelihood, sites: Array, tolerance: float
-    ) -> tuple[Array, float]:
-        """The best sites of accelerated sweeps, and by how much they still move a marginal."""
+    ) -> tuple[Array, float, Moments | None]:
+        """The best of accelerated sweeps: sites, how far they move a marginal, and what is known there."""
         mixer = AndersonMixer()
-        best, smallest, since = sites, np.inf, 0
+        best, smallest, since, known = sites, np.inf, 0, None
         for sweep in range(_PARALLEL_SWEEPS):
-            marginals = solver.marginals(*sites)
-            gap = self._targets(marginals, likelihood, sites, self.obs, self.offset) - sites
-            change = largest_change(marginals, gap)
+            last = self._moments(solver.marginals(*sites), likelihood, sites)
+            gap = last.targets() - sites
+            change = largest_change(last.marginals, gap)
             if change < tolerance:
-                return sites, change
+                return sites, change, last
             hopeless = sweep >= _EARLY and smallest > _HOPELESS
             hopeless |= change > max(_WILD, _GROWN * smallest) and _near_laplace(likelihood)
-            if not np.isfinite(change) or hopeless or sweep > since + _STUCK:
+            stuck = sweep > since + (_AT_REST if smallest < _ROUGH_TOLERANCE else _STUCK)
+            if not np.isfinite(change) or hopeless or stuck:
                 break
             if change < smallest:
-                best, smallest, since = sites, change, sweep
-            sites = mixer(sites, gap, marginals)
+                best, smallest, since, known = sites, change, sweep, last
+            sites = mixer(sites, gap, last.marginals)
             np.maximum(sites[0], 0.0, out=sites[0])
-        return best, smallest
+        return best, smallest, known
 
     def _sequential(
         self, solver: SiteSolver, likelihood: Likelihood, sites: Array, tolerance: float
@@ -165,8 +185,7 @@ class ExpectationPropagation:
                 along = covariance @ row
                 marginal = Marginals(mean @ row[:, None], np.maximum(along @ row[:, None], 1e-300), 0.0, None)
                 old = sites[:, i : i + 1]
-                offset = self.offset if np.ndim(self.offset) == 0 else np.asarray(self.offset)[i : i + 1]
-                new = self._targets(marginal, likelihood, old, self.obs.take(np.array([i])), offset)
+                new = self._moments(marginal, likelihood, old, slice(i, i + 1)).targets()
                 (step, shift), variance = (new - old)[:, 0], float(marginal.variance[0])
                 moved = largest_change(marginal, new - old)
                 change = float(np.maximum(change, moved))  # also if that is not a number
@@ -179,20 +198,15 @@ class ExpectationPropagation:
                 break
         return sites, change < _UNSETTLED
 
-    @staticmethod
-    def _targets(
-        marginals: Marginals,
-        likelihood: Likelihood,
-        sites: Array,
-        obs: Observations,
-        offset: float | Array,
-    ) -> Array:
-        """The sites (2, m) after moment matching, each with the other sites unchanged."""
+    def _moments(
+        self, marginals: Marginals, likelihood: Likelihood, sites: Array, rows: slice = slice(None)
+    ) -> Moments:
+        """For some rows, of which there are the marginals and the sites."""
         mean, variance = cavities(marginals, *sites)
-        tilted = likelihood.tilted(obs, offset + mean, variance)
-        curvature = np.maximum(tilted.curvature, 0.0)
-        shrink = np.maximum(1.0 - variance * curvature, 1e-10)
-        return np.array([curvature, tilted.gradient + mean * curvature]) / shrink
+        offset = self.offset if np.ndim(self.offset) == 0 else np.asarray(self.offset)[rows]
+        return Moments(
+            sites, marginals, mean, variance, likelihood.tilted(self.obs.take(rows), offset + mean, variance)
+        )
 
 
 def _near_laplace(likelihood: Likelihood) -> bool:

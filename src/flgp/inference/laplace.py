@@ -26,7 +26,7 @@ class LaplaceInference:
         design, likelihood = Design.of(self.features, at.d), at.one_function
         site, v, f = self._mode(design, likelihood, at.state)
         target = WeightedLikelihood(likelihood, self.obs)
-        gradient = target.gradient(f)
+        gradient, W = target.gradient_and_curvature(f)
         log_evidence = target.log_density(f) - 0.5 * float(v @ v) - 0.5 * site.log_det
 
         factor = site.inverse_factor
@@ -36,7 +36,7 @@ class LaplaceInference:
         pull = -0.5 * variance * target.curvature_slope(f)
         if likelihood.log_concave:
             moved = spread @ (spread.T @ pull)
-            response = pull - target.curvature(f) * moved  # (I + WK)⁻¹ pull
+            response = pull - W * moved  # (I + WK)⁻¹ pull
         else:  # the mode follows the exact curvature, which the evidence does not use
             exact = target.exact_curvature(f)
             moved = design.matrix @ _solved(design.matrix, exact, design.matrix.T @ pull)
@@ -58,8 +58,8 @@ class LaplaceInference:
         """Gaussian sites with the slope and curvature of log p at the mode: precisions and shifts (2, m)."""
         f = self._mode(Design.of(self.features, d), likelihood, None)[2]
         target = WeightedLikelihood(likelihood, self.obs)
-        W = target.curvature(f)
-        return np.array([W, W * (f - self.offset) + target.gradient(f)])
+        gradient, W = target.gradient_and_curvature(f)
+        return np.array([W, W * (f - self.offset) + gradient])
 
     def _mode(
         self, design: Design, likelihood: Likelihood, start: Array | None
@@ -95,6 +95,6 @@ class _InWeights:
 
     def step(self, v: Array) -> tuple[Array, float]:
         f = self.offset + self.A @ v
-        W, gradient = self.target.curvature(f), self.target.gradient(f)
+        gradient, W = self.target.gradient_and_curvature(f)
         step = site_posterior(self.A, W, W * (f - self.offset) + gradient).mean - v
         return step, float(step @ (self.A.T @ gradient - v))

@@ -35,15 +35,20 @@ class WeightedLikelihood:
 
     def gradient(self, f: Array) -> Array:
         """∂ log p/∂f (m,)."""
-        return self.obs.weight * self.likelihood.derivatives(self.obs, f).gradient
+        return self.obs.weight * self.likelihood.slope_and_curvature(self.obs, f)[0]
+
+    def gradient_and_curvature(self, f: Array) -> tuple[Array, Array]:
+        """∂ log p/∂f and W ≥ 0, (m,): the exact one where the likelihood is log-concave."""
+        slope, curvature = self.likelihood.slope_and_expected_curvature(self.obs, f)
+        return self.obs.weight * slope, self.obs.weight * curvature
 
     def curvature(self, f: Array) -> Array:
-        """W ≥ 0 (m,): the exact one where the likelihood is log-concave, else the expected one."""
-        return self.obs.weight * self.likelihood.expected_curvature(self.obs, f)
+        """W ≥ 0 alone."""
+        return self.gradient_and_curvature(f)[1]
 
     def exact_curvature(self, f: Array) -> Array:
         """W (m,), negative where the density is not log-concave."""
-        return self.obs.weight * self.likelihood.derivatives(self.obs, f).curvature
+        return self.obs.weight * self.likelihood.slope_and_curvature(self.obs, f)[1]
 
     def curvature_slope(self, f: Array) -> Array:
         """∂W/∂f (m,) of the curvature in use."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import _stored
+from ..rows.even import EvenColumns
 from .fits import basis_suits, n_columns, n_coordinates, size_of
 from .learned import LEARNED, MODELS, PARAMETER, SECTIONS
 from .rules import (
@@ -135,6 +136,21 @@ def _table(check: Check, node: Any, p: int) -> None:
         raise wrong("table", "knows something about labels that fit has no argument for")
 
 
+def _ordinary(
+    rows: np.ndarray, which: np.ndarray, center: np.ndarray, scale: np.ndarray, *even: np.ndarray
+) -> bool:
+    """Whether covariates are of an ordinary size."""
+    own = EvenColumns(*even)(rows[:, which]) if even else rows[:, which]
+    return bool(np.abs((own - center) * scale).max(initial=0.0) <= _LARGEST_COVARIATE)
+
+
+def _on_one_scale(
+    center: np.ndarray, unit: np.ndarray, scale: np.ndarray, rows: np.ndarray, *which: np.ndarray
+) -> bool:
+    own = rows[:, which[0]] if which else rows
+    return bool(np.abs(EvenColumns(center, unit, scale)(own)).max(initial=0.0) <= _LARGEST_COVARIATE)
+
+
 class _Fit:
     """The relations between the sections of one model."""
 
@@ -169,14 +185,6 @@ class _Fit:
             raise wrong("basis_", "does not live on the geometry of the model")
         own = basis["spectrum"]["eigenvalues"] if "spectrum" in basis.fields else basis["eigenvalues"]
         self._same("eigenvalues_", learned["eigenvalues_"], own)
-        anchors = {
-            "point cloud": lambda: self.geometry["graph"]["anchors"],
-            "landmarks": lambda: self.geometry["anchors"],
-        }.get(self.geometry.concept)
-        if (anchors is None) != ("anchors_" not in learned):
-            raise wrong("anchors_", "does not fit the geometry of the model")
-        if anchors is not None:
-            self._same("anchors_", learned["anchors_"], anchors())
         if self.model == "features":
             count = size_of(basis)[1]
             if self.sections["number of features"] != count or count != self._components()[0].dims["M"]:
@@ -189,6 +197,12 @@ class _Fit:
         for name in ("geometry", "linear"):
             if roles[name] is not None:
                 self._within(roles[name], p, f"roles of columns.{name}")
+        if roles["even"] is not None and self.geometry.concept != "point cloud":
+            raise wrong("roles of columns", "changes the units of a geometry that has its own")
+        if even := self._even(roles["even"], roles["geometry"]):
+            refs = (self.sections["examples"], *([] if roles["geometry"] is None else [roles["geometry"]]))
+            words = "are on a scale that no row of X has"
+            self.check.later("even columns", words, _on_one_scale, *even, *refs, key=len(refs))
         if roles["local"] is not None:
             self._within(roles["local"]["index"], p, "roles of columns.local")
         if any(column >= p for column in roles["groups"]):
@@ -244,11 +258,17 @@ class _Fit:
                 self.check.later("linear term", words, lambda a: a[0] == column, own, key=column)
             return
 
-        def ordinary(rows: np.ndarray, which: np.ndarray, center: np.ndarray, scale: np.ndarray) -> bool:
-            return bool(np.abs((rows[:, which] - center) * scale).max(initial=0.0) <= _LARGEST_COVARIATE)
+        even = self._even(term["even"], columns)
+        refs = (self.sections["examples"], columns, term["center"], term["scale"], *even)
+        self.check.later("linear term", "has a scale that no row of X has", _ordinary, *refs)
 
-        refs = (self.sections["examples"], columns, term["center"], term["scale"])
-        self.check.later("linear term", "has a scale that no row of X has", ordinary, *refs)
+    def _even(self, even: Record | None, columns: ArrayRef | None) -> tuple[ArrayRef, ...]:
+        """The arrays of what columns go through first; None: all of them."""
+        if even is None:
+            return ()
+        if even.dims["q"] != (self.p if columns is None else columns.shape[0]):
+            raise wrong("even columns", "are not those that they stand for")
+        return even["center"], even["unit"], even["scale"]
 
     def _rows(self) -> None:
         if self.sections["examples"].shape[1] != self.p or self.sections["examples"].shape[0] < 1:

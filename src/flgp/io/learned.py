@@ -95,7 +95,6 @@ LEARNED: dict[str, Rule] = {
     "classes_": Classes(),
     "geometry_": A("fitted"),
     "basis_": A("basis"),
-    "anchors_": points("s", "p"),
     "eigenvalues_": Numbers(("M",), -1e-6, VARIANCE, ascending=True),
     "bandwidth_": Maybe(Real(1e-160, POINT)),
     "n_graph_components_": Whole(1),

@@ -315,6 +315,8 @@ def _check_roles(estimator: Any) -> None:
         groups=getattr(estimator, "groups", None),
         residual_columns=getattr(estimator, "residual_columns", None),
     )
+    if roles.even is not None and estimator.scaling is None:
+        raise ValueError("the columns go through something that the parameters do not ask for")
     if not all(
         (one is None) == (other is None) and np.array_equal(one, other)
         for one, other in zip(_listed(found), _listed(roles), strict=True)

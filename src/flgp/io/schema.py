@@ -278,6 +278,7 @@ SCHEMA: dict[str, Concept] = {
         at_nodes_of=Maybe(points("N", "q")),
         node_column=Whole(),
         relevance=Maybe(Numbers(("q",), 0.0, 1e10)),
+        even=Maybe(A("even columns")),
         on_cloud=Flag(),
     ),
     "groups term": term(
@@ -421,12 +422,16 @@ SCHEMA: dict[str, Concept] = {
     ),
     # -- columns and labels
     "scaled columns": concept(index=indices("q"), scale=Numbers(("q",), 1e-60, 1e60)),
+    "even columns": concept(
+        center=points("q"), unit=Numbers(("q",), 0.0, POINT), scale=Numbers(("q",), 0.0, 1e160)
+    ),
     "roles of columns": concept(
         geometry=Maybe(indices("g")),
         linear=Maybe(indices("l")),
         groups=Several(Whole(), 0, 10**5),
         local=Maybe(A("scaled columns")),
         names=Maybe(Several(Text(), 1)),
+        even=Maybe(A("even columns")),
     ),
     "labels": concept(
         points=points("m", "p"),

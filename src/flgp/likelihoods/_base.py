@@ -27,6 +27,9 @@ __all__ = [
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 
+# Values of a function under an integral that are held at once: few enough for the cache.
+_AT_ONCE = 20_000
+
 _CONSTANT_STEPS = 30
 
 # Step, on the log scale, of the central differences in the likelihood parameters.
@@ -114,14 +117,16 @@ class Likelihood(ABC):
         d = self.derivatives(obs, f)
         return d.gradient, d.curvature
 
-    def expected_curvature(self, obs: Observations, f: Array) -> Array:
-        """W as the Newton iteration uses it: never negative, so that the matrix stays positive definite.
+    def slope_and_expected_curvature(self, obs: Observations, f: Array) -> tuple[Array, Array]:
+        """The slope, and W as the Newton iteration uses it: never negative, so that the matrix stays positive
+        definite.
 
         This is the curvature itself where the density is log-concave. Other likelihoods may return the Fisher
         information E[W | f] instead of 0 where the curvature is negative: steps still ascend, and the modes
         are the same, because they depend on the gradient alone.
         """
-        return np.maximum(self.slope_and_curvature(obs, f)[1], 0.0)
+        slope, curvature = self.slope_and_curvature(obs, f)
+        return slope, np.maximum(curvature, 0.0)
 
     def likeliest(self, obs: Observations) -> Array | None:
         """The f with the largest p(y | f) for each row, if known; `tilted` looks there for a second mode.
@@ -257,8 +262,9 @@ class Likelihood(ABC):
         for _ in range(_CONSTANT_STEPS):
             f = constant + obs.offset
             # A weak prior, because labels of one kind would move it for ever.
-            slope = float(obs.weight @ known.derivatives(obs, f).gradient) - constant / (10.0 * scale) ** 2
-            bend = float(obs.weight @ known.expected_curvature(obs, f)) + (10.0 * scale) ** -2.0
+            slopes, bends = known.slope_and_expected_curvature(obs, f)
+            slope = float(obs.weight @ slopes) - constant / (10.0 * scale) ** 2
+            bend = float(obs.weight @ bends) + (10.0 * scale) ** -2.0
             constant += float(np.clip(slope / bend, -scale, scale))
         return constant
 
@@ -297,9 +303,18 @@ class Likelihood(ABC):
     @staticmethod
     def _average(function: Callable[[Array], Array], mean: Array, variance: Array) -> Array:
         """E[function(f)] for f ~ N(mean, variance) by Gauss-Hermite quadrature."""
-        mean, variance = np.broadcast_arrays(np.asarray(mean, float), np.asarray(variance, float))
-        sd = np.sqrt(variance)
-        total = np.zeros(mean.shape)
-        for node, weight in zip(_NODES, _WEIGHTS, strict=True):
-            total += weight * function(mean + sd * node)
-        return total
+        return gaussian_average(function, mean, variance, _NODES, _WEIGHTS)
+
+
+def gaussian_average(
+    function: Callable[[Array], Array], mean: Array, variance: Array, nodes: Array, weights: Array
+) -> Array:
+    """Σ_k weights_k · function(mean + sd · nodes_k), many nodes at once for few values."""
+    mean, variance = np.broadcast_arrays(np.asarray(mean, float), np.asarray(variance, float))
+    sd, total = np.sqrt(variance), np.zeros(mean.shape)
+    step = max(_AT_ONCE // max(mean.size, 1), 1)
+    for start in range(0, len(nodes), step):
+        some = slice(start, start + step)
+        at = nodes[some].reshape(-1, *[1] * mean.ndim)
+        total += np.tensordot(weights[some], function(mean + sd * at), axes=1)
+    return total

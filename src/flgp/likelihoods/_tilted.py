@@ -131,20 +131,21 @@ def _quadrature(likelihood: Likelihood, obs: Observations, mean: Array, variance
     def log_joint(x: Array) -> Array:
         return obs.weight * likelihood.log_density_in_f(obs, mean + sd * x) - 0.5 * x**2
 
-    mode = _mode(likelihood, obs, mean, sd, np.zeros_like(mean))
-    top = log_joint(mode)
+    start = np.zeros_like(mean)
     if likelihood.log_concave:
+        mode = _mode(likelihood, obs, mean, sd, start)
+        top = log_joint(mode)
         edges = _concave_edges(log_joint, mode)
     else:
         best = likelihood.likeliest(obs)
-        start = mode if best is None else np.clip((best - mean) / np.maximum(sd, 1e-100), -1e5, 1e5)
-        modes = np.stack([mode, _mode(likelihood, obs, mean, sd, start)])
-        width = (1.0 + sd**2 * obs.weight * likelihood.expected_curvature(obs, mean + sd * modes)) ** -0.5
-        same = np.abs(modes[1] - mode) < _SAME_MODE * width.min(axis=0)  # one mode, found twice
-        modes[1], width[1] = np.where(same, (mode, width[0]), (modes[1], width[1]))
-        edges, other = _edges_on_every_scale(modes, width), modes[1]
-        mode = np.where(log_joint(other) > top, other, mode)
-        top = log_joint(mode)
+        other = start if best is None else np.clip((best - mean) / np.maximum(sd, 1e-100), -1e5, 1e5)
+        modes = _mode(likelihood, obs, mean, sd, np.stack([start, other]))
+        bend = likelihood.slope_and_expected_curvature(obs, mean + sd * modes)[1]
+        width = (1.0 + sd**2 * obs.weight * bend) ** -0.5
+        same = np.abs(modes[1] - modes[0]) < _SAME_MODE * width.min(axis=0)  # one mode, found twice
+        modes[1], width[1] = np.where(same, (modes[0], width[0]), (modes[1], width[1]))
+        edges, heights = _edges_on_every_scale(modes, width), log_joint(modes)
+        mode, top = np.where(heights[1] > heights[0], (modes[1], heights[1]), (modes[0], heights[0]))
 
     def density(row: IntArray, x: Array) -> Array:
         log_density = likelihood.log_density_in_f(obs.take(row), mean[row] + sd[row] * x)
@@ -165,7 +166,7 @@ def _quadrature(likelihood: Likelihood, obs: Observations, mean: Array, variance
 
 def _concave_edges(log_joint: Callable[[Array], Array], mode: Array) -> Array:
     """Edges of the first panels, (k, m): from the mode to where the density vanishes on either side."""
-    left, right = (_reach(log_joint, mode, side) for side in (-1.0, 1.0))
+    left, right = _reach(log_joint, mode)
     return np.stack([mode - left, mode - 0.2 * left, mode, mode + 0.2 * right, mode + right])
 
 
@@ -188,38 +189,38 @@ def _edges_on_every_scale(modes: Array, widths: Array) -> Array:
 
 
 def _rounding(log_joint: Callable[[Array], Array], mode: Array, width: Array) -> Array:
-    """Noise of the log-density, (m,): how much it moves where it should be flat (1e9 trials: 1e-7)."""
-    values = np.stack([log_joint(mode + 1e-8 * k * width) for k in range(-4, 5)])
-    return 10.0 * np.ptp(values, axis=0)
+    """Noise of the log-density, (m,): how far it is from straight where it should be (1e9 trials: 1e-7)."""
+    at = np.linspace(-1.0, 1.0, 9)[:, None]
+    values = log_joint(mode + 4e-8 * at * width)
+    return 10.0 * np.ptp(values - 0.5 * at * (values[-1] - values[0]), axis=0)
 
 
 def _mode(likelihood: Likelihood, obs: Observations, mean: Array, sd: Array, start: Array) -> Array:
     """A mode of the tilted density in x, to a hundredth of its width: Newton within a shrinking bracket.
 
     In x the slope sd·weight·g(mean + sd·x) - x falls at a rate of at least 1 if the likelihood is
-    log-concave, so the root is no farther from the start than the slope there.
+    log-concave, so the root is no farther from the start than the slope there. `start` is (m,) or (k, m).
     """
 
     def slope_and_steepness(x: Array) -> tuple[Array, Array]:
-        f = mean + sd * x
-        slope, bend = likelihood.slope_and_curvature(obs, f)
-        if not likelihood.log_concave:
-            bend = likelihood.expected_curvature(obs, f)
-        return sd * obs.weight * slope - x, 1.0 + sd**2 * obs.weight * np.maximum(bend, 0.0)
+        slope, bend = likelihood.slope_and_expected_curvature(obs, mean + sd * x)
+        return sd * obs.weight * slope - x, 1.0 + sd**2 * obs.weight * bend
 
-    slope, steepness = slope_and_steepness(start)
+    x, (slope, steepness) = start, slope_and_steepness(start)
     side = np.sign(slope)
-    step = np.minimum(np.abs(slope), 1.0)
-    near, far = start, start + side * step
+    # Twice Newton's step is far enough where the curvature is right, and not too far where it is large.
+    step = np.minimum(2.0 * np.abs(slope) / steepness, np.minimum(np.abs(slope), 1.0))
+    far = start + side * step
     for _ in range(_MODE_STEPS):  # until the slope at the far end points back to the start
-        uphill = side * slope_and_steepness(far)[0] > 0
+        at_far, steepness_there = slope_and_steepness(far)
+        uphill = side * at_far > 0
         if not uphill.any():
             break
+        x, slope, steepness = np.where(uphill, (far, at_far, steepness_there), (x, slope, steepness))
         step = np.where(uphill, 4.0 * step, step)
-        near, far = np.where(uphill, far, near), np.where(uphill, far + side * step, far)
+        far = np.where(uphill, far + side * step, far)
 
-    x, moved = near, np.abs(far - near)
-    slope, steepness = slope_and_steepness(x)
+    near, moved = x, np.abs(far - x)
     found = np.zeros(x.shape, dtype=bool)
     for _ in range(_MODE_STEPS):
         step = slope / steepness
@@ -239,12 +240,14 @@ def _mode(likelihood: Likelihood, obs: Observations, mean: Array, sd: Array, sta
     return x
 
 
-def _reach(log_joint: Callable[[Array], Array], mode: Array, side: float) -> Array:
-    """Distance from the mode at which the density has fallen by exp(-_DROP), by bisection on a log scale."""
-    peak = log_joint(mode)
-    low, high = np.full_like(mode, np.log(_NARROWEST)), np.full_like(mode, np.log(_FARTHEST))
+def _reach(log_joint: Callable[[Array], Array], mode: Array) -> Array:
+    """Distances (2, m) from the mode, to the left and to the right, at which the density has fallen by
+    exp(-_DROP), by bisection on a log scale.
+    """
+    lowest, sides = log_joint(mode) - _DROP, np.array([[-1.0], [1.0]])
+    low, high = np.full((2, len(mode)), np.log(_NARROWEST)), np.full((2, len(mode)), np.log(_FARTHEST))
     for _ in range(_REACH_STEPS):
         middle = 0.5 * (low + high)
-        fallen = peak - log_joint(mode + side * np.exp(middle)) > _DROP
+        fallen = log_joint(mode + sides * np.exp(middle)) < lowest
         low, high = np.where(fallen, low, middle), np.where(fallen, middle, high)
     return np.exp(high)

@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from .._stored import stored
 from .._typing import Array
-from ._base import Derivatives, Observations, ParameterDerivatives
+from ._base import Derivatives, Observations, ParameterDerivatives, gaussian_average
 from ._log_link import safe_exp, safe_square
 from ._zeros import Counts, ExtraZeros, log_none, none_of
 from .negative_binomial import NegativeBinomial
@@ -93,16 +93,12 @@ class Hurdle(ExtraZeros):
 
     def _expected(self, mean: Array, variance: Array, factor: float) -> Array:
         """E[(1 + factor·μ) μ p(0)/(1 - p(0))]: what zeros that are left out add to the moments."""
-        mean, sd = np.broadcast_arrays(np.asarray(mean, dtype=float), np.sqrt(variance))
-        total = np.zeros(mean.shape)
-        for node, share in zip(_NODES, _SHARES, strict=True):
-            f = mean + node * sd
-            log_zero = log_none(self.counts, f)
-            added = safe_exp(f + log_zero - _log_any(self.counts, f))
-            if factor:
-                added = added + factor * safe_exp(2.0 * f + log_zero - _log_any(self.counts, f))
-            total += share * added
-        return total
+
+        def added(f: Array) -> Array:
+            log_ratio = f + log_none(self.counts, f) - _log_any(self.counts, f)
+            return safe_exp(log_ratio) + (factor * safe_exp(f + log_ratio) if factor else 0.0)
+
+        return gaussian_average(added, mean, variance, _NODES, _SHARES)
 
     def cdf(self, y: Array, f: Array) -> Array:
         """π at 0; above, the share of the positive counts."""

@@ -26,8 +26,8 @@ class StudentT(Additive):
     Not log-concave: an observation far from f (farther than √degrees_of_freedom scales) has negative W, and
     the posterior may have several modes. Inference is still safe because
 
-    - `expected_curvature`, the Fisher information (ν + 1)/((ν + 3) scale²), is positive and does not depend
-      on f. A Newton iteration that uses it instead of W has a positive definite matrix, ascends with step
+    - `slope_and_expected_curvature` has the Fisher information (ν + 1)/((ν + 3) scale²), positive whatever
+      f is. A Newton iteration that uses it instead of W has a positive definite matrix, ascends with step
       halving, and stops only where the gradient vanishes, which does not depend on W;
     - the gradient is bounded by (ν + 1)/(2 √ν scale): no outlier can throw the iteration far off;
     - `tilted` looks for a mode near the prior and for one near y, and integrates over both.
@@ -93,11 +93,12 @@ class StudentT(Additive):
         third = 2.0 * gradient * (residual**2 - 3.0 * spread) / total**2
         return Derivatives(gradient, curvature, third)
 
-    def expected_curvature(self, obs: Observations, f: Array) -> Array:
-        """The Fisher information (ν + 1)/((ν + 3) σ²), which does not depend on f."""
-        nu = self.degrees_of_freedom
-        information = nu * (nu + 1) / ((nu + 3) * self._spread(obs))
-        return np.array(np.broadcast_to(information, np.shape(f)))
+    def slope_and_expected_curvature(self, obs: Observations, f: Array) -> tuple[Array, Array]:
+        """With the Fisher information (ν + 1)/((ν + 3) σ²), which does not depend on f."""
+        nu, residual, spread = self.degrees_of_freedom, obs.y - f, self._spread(obs)
+        information = nu * (nu + 1) / ((nu + 3) * spread)
+        slope = (nu + 1) * residual / (spread + residual**2)
+        return slope, np.array(np.broadcast_to(information, np.shape(f)))
 
     def likeliest(self, obs: Observations) -> Array:
         """The label itself."""

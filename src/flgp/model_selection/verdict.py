@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..rows.even import EvenColumns
 from .evaluation import Evaluation
 
 _TERMS = {
@@ -16,6 +17,8 @@ _TERMS = {
     "local": "close neighbours",
 }
 _SMALL_SHARE = 0.01
+# Columns that a sentence names.
+_NAMED = 5
 # A difference of mean losses of this many standard errors is one.
 _CLEAR = 2.0
 # With fewer labels the standard error is itself too uncertain to call anything clear.
@@ -29,6 +32,18 @@ def what_was_learned(shares: Mapping[str, float]) -> str:
     known = sorted(((share, name) for name, share in shares.items() if name in _TERMS), reverse=True)
     parts = [f"{100 * s:.0f} % {_TERMS[name]}" for s, name in known if s >= _SMALL_SHARE]
     return f"What predictions rest on: {', '.join(parts)}." if parts else "All predictions are the same."
+
+
+def how_columns_are_used(scaling: EvenColumns | None, names: Sequence[str]) -> list[str]:
+    """A sentence about `scaling_`, with the `names` of columns if all are the geometry's."""
+    if scaling is None:
+        return []
+    known = names if len(names) == len(scaling.unit) else []
+    heavy = [name for name, unit in zip(known, scaling.unit, strict=False) if unit > 0]
+    more = len(heavy) - _NAMED
+    listed = ", ".join(heavy[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+    drawn = f", with large values drawn in, as a logarithm does, in {listed}" if heavy else ""
+    return [f"All columns were put on one scale{drawn}: this explains the labels better."]
 
 
 def verdict(found: Evaluation) -> list[str]:

@@ -63,7 +63,7 @@ def learn(
         count = min(max(round(ratio * len(known)), 1), len(known) - 1)
         labeled = np.zeros(len(values), dtype=bool)
         labeled[rng.permutation(known)[:count]] = True
-    model = FLGPRegressor() if estimator is None else clone(estimator)
+    model = FLGPRegressor(scaling=None) if estimator is None else clone(estimator)
     model.set_params(**parameters)
     if getattr(model, "random_state", 0) is None and random_state is not None:
         model.set_params(random_state=rng.randint(2**31 - 1))

@@ -33,8 +33,8 @@ class VolumeReconstructor(BaseEstimator):
     Parameters
     ----------
     estimator : FLGPRegressor, optional
-        The model. None: `FLGPRegressor()`, heat kernel and local residual. The model of the paper is
-        `FLGPRegressor(n_anchors=1500, n_neighbors=3, n_eigenpairs=500, residual=None)`.
+        The model. None: `FLGPRegressor(scaling=None)`, heat kernel and local residual. The model of the paper
+        is `FLGPRegressor(n_anchors=1500, n_neighbors=3, n_eigenpairs=500, residual=None)`.
     mask : path, image, array or nilearn masker, optional
         Voxels that belong to the map. None: finite and non-zero ones (and those that `missing` names).
     index : int, optional

@@ -92,10 +92,16 @@ class DrawsField:
         return values @ values.T / values.shape[1]
 
     def quantiles(self, view: View) -> Array:
-        """Values (N_QUANTILES, b) with equal shares of the draws between them."""
+        """Values (N_QUANTILES, b) with equal shares of the draws between them.
+
+        Draws themselves, nothing between two of them: where few draws are far out, exp(f) of a value between
+        is no part of their mean, which could then be beyond all intervals.
+        """
         levels = (np.arange(N_QUANTILES) + 0.5) / N_QUANTILES
+        count = len(self.constants)
+        chosen = np.ceil(levels * count).astype(np.intp) - 1
         return np.concatenate(
-            [np.quantile(self.values(part), levels, axis=1) for part in self._batches(view)], axis=1
+            [np.sort(self.values(part), axis=1)[:, chosen].T for part in self._batches(view)], axis=1
         )
 
     def draws(self, view: View, n_draws: int, rng: np.random.Generator) -> Array:

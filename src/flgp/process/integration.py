@@ -65,7 +65,7 @@ class IntegratedModel:
     integrals: list[Integrated]  # one for each function
 
 
-def integrate(evidence: Evidence, mode: Optimum) -> Integrated:
+def integrate(evidence: Evidence, mode: Optimum, most: int = _MAX_NODES) -> Integrated:
     """Points and weights that stand for the posterior of the hyperparameters.
 
     A grid in the stretched axes, explored outwards from the mode and from the other modes that the search
@@ -78,6 +78,8 @@ def integrate(evidence: Evidence, mode: Optimum) -> Integrated:
     evidence : Evidence
     mode : Optimum
         Where the log posterior is largest.
+    most : int
+        Points looked at, at most.
     """
     k = len(mode.theta)
     if k == 0:
@@ -89,7 +91,7 @@ def integrate(evidence: Evidence, mode: Optimum) -> Integrated:
 
     def visit(node: Node) -> None:
         theta = grid.theta(node)
-        if node in seen or theta is None or len(seen) >= _MAX_NODES:
+        if node in seen or theta is None or len(seen) >= most:
             return
         seen.add(node)
         point = mode if not any(node) else _point_at(evidence, theta, mode)
@@ -164,7 +166,8 @@ def integrate_model(
     """Quadratures of all functions; for a bandwidth that was searched, at three bandwidths around the best.
 
     A bandwidth is weighed by the evidence of all functions together, their hyperparameters integrated out,
-    with a prior uniform in log ε. With a local term it stays at its best value.
+    with a prior uniform in log ε; the outer two, whose shares are small, have half as many points at most.
+    With a local term it stays at its best value.
     """
     middle = _integrated(model)
     if not model.bandwidth_trace or any(f.evidence.local is not None for f in model.functions):
@@ -177,7 +180,8 @@ def integrate_model(
         part = middle
         if z != 0:
             basis = geometry.basis(settings.n_eigenpairs, epsilon * np.exp(z * spread), model.basis)
-            part = _integrated(learn_on(basis, labels, targets, settings, model))
+            beside = learn_on(basis, labels, targets, settings, model)
+            part = _integrated(beside, _MAX_NODES // 2)
         parts.append(part)
         log_weights.append(np.log(share) + 0.5 * z**2 + sum(i.log_normalizer for i in part.integrals))
     weights = np.exp(log_weights - logsumexp(log_weights))
@@ -188,15 +192,17 @@ def integrate_model(
     ]
 
 
-def _integrated(model: LearnedModel) -> IntegratedModel:
+def _integrated(model: LearnedModel, most: int = _MAX_NODES) -> IntegratedModel:
     if model.shared is not None:
-        return IntegratedModel(1.0, model, _shared_integrals(model.shared, model.functions))
-    return IntegratedModel(1.0, model, [integrate(f.evidence, f.best) for f in model.functions])
+        return IntegratedModel(1.0, model, _shared_integrals(model.shared, model.functions, most))
+    return IntegratedModel(1.0, model, [integrate(f.evidence, f.best, most) for f in model.functions])
 
 
-def _shared_integrals(shared: LearnedFunction, functions: Sequence[LearnedFunction]) -> list[Integrated]:
+def _shared_integrals(
+    shared: LearnedFunction, functions: Sequence[LearnedFunction], most: int
+) -> list[Integrated]:
     """One quadrature for outputs that share their hyperparameters, in the units of each of them."""
-    whole, evidences = integrate(shared.evidence, shared.best), [f.evidence for f in functions]
+    whole, evidences = integrate(shared.evidence, shared.best, most), [f.evidence for f in functions]
     points = [split(shared.evidence, evidences, point) for point in whole.points]
     share = whole.log_normalizer / len(functions)
     return [Integrated(list(own), whole.weights, share) for own in zip(*points, strict=True)]

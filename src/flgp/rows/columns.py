@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,20 +11,35 @@ import numpy as np
 from .._typing import Array, IntArray
 from .blocks import Blocks, row_blocks
 
-
-def select(X: Any, columns: IntArray | None) -> Any:
-    """Selected columns of rows, in memory or not; None selects all."""
-    if columns is None:
-        return X
-    return X[:, columns] if isinstance(X, np.ndarray) else SelectedColumns(X, columns)
+Function = Callable[[Array], Array]
 
 
-class SelectedColumns:
-    """Selected columns of rows that are read in blocks."""
+def select(X: Any, columns: IntArray | None, function: Function | None = None) -> Any:
+    """Selected columns of rows, in memory or not, and a function of these; None selects all."""
+    if columns is not None:
+        X = X[:, columns] if isinstance(X, np.ndarray) else mapped(X, _Picked(columns), len(columns))
+    return X if function is None else mapped(X, function, X.shape[1])
 
-    def __init__(self, rows: Any, columns: IntArray) -> None:
-        self.rows, self.index = rows, columns
-        self.shape, self.dtype = (rows.shape[0], len(columns)), getattr(rows, "dtype", None)
+
+def mapped(X: Any, function: Function, width: int) -> Any:
+    """A function of each block of rows that gives `width` columns."""
+    return function(X) if isinstance(X, np.ndarray) else MappedRows(X, function, width)
+
+
+@dataclass(frozen=True)
+class _Picked:
+    index: IntArray
+
+    def __call__(self, block: Array) -> Array:
+        return block[:, self.index]
+
+
+class MappedRows:
+    """A function of rows that are read in blocks."""
+
+    def __init__(self, rows: Any, function: Function, width: int) -> None:
+        self.rows, self.function = rows, function
+        self.shape, self.dtype = (rows.shape[0], width), getattr(rows, "dtype", None)
         self.streamed = getattr(rows, "streamed", False)
         self.distributed = getattr(rows, "distributed", False)
 
@@ -31,12 +47,8 @@ class SelectedColumns:
         return int(self.shape[0])
 
     def __getitem__(self, rows: Any) -> Any:
-        return np.asarray(self.rows[rows])[:, self.index]
+        return self.function(np.asarray(self.rows[rows]))
 
     def row_blocks(self) -> Blocks[Array]:
-        """Blocks of the selected columns."""
-        return row_blocks(self.rows).map(partial(_picked, self.index), keep=False)
-
-
-def _picked(index: IntArray, block: Array) -> Array:
-    return block[:, index]
+        """Blocks of the function's values."""
+        return row_blocks(self.rows).map(self.function, keep=False)

@@ -12,7 +12,8 @@ from .._stored import stored
 from .._typing import Array, IntArray, RowLike
 from ..geometry.base import MatrixRows
 from ..priors import HalfNormal, Prior
-from ..rows.blocks import row_blocks
+from ..rows.columns import select
+from ..rows.even import EvenColumns, common_scale, summarize
 from .base import Inputs, TermView
 
 VARIANCE = "linear_variance"
@@ -35,16 +36,20 @@ class Linear:
     at_nodes_of: Array | None = None  # (N, q) columns at the nodes of a graph, after some steps of its walk
     node_column: int = 0  # the column of X with the node's number, where there are such
     relevance: Array | None = None  # (q,) relative prior standard deviations of the slopes; None: alike
+    even: EvenColumns | None = None  # what the columns go through first
     on_cloud: bool = False  # trusted near the point cloud only: off it the prior is back, as for the manifold
 
     name = "linear"
     parameters = (VARIANCE,)
 
     @classmethod
-    def of(cls, rows: RowLike, columns: IntArray, on_cloud: bool = False) -> Linear:
+    def of(
+        cls, rows: RowLike, columns: IntArray, even: EvenColumns | None = None, on_cloud: bool = False
+    ) -> Linear:
         """Columns of the fitted rows (n, p)."""
-        summary = summarize(rows, columns)
-        return cls(columns, summary.mean, common_scale(summary), on_cloud=on_cloud)
+        own = rows if even is None else select(rows, columns, even)
+        summary = summarize(own, columns if even is None else np.arange(len(columns)))
+        return cls(columns, summary.mean, common_scale(summary), even=even, on_cloud=on_cloud)
 
     @classmethod
     def of_nodes(cls, table: Array, walked: Array, columns: IntArray, node_column: int) -> Linear:
@@ -120,53 +125,9 @@ class Linear:
     def _scaled(self, at: Inputs) -> Array:
         X = at.columns()
         own: Array = X[:, self.columns]
+        if self.even is not None:
+            own = self.even(own)
         if self.at_nodes_of is not None:
             own = self.at_nodes_of[np.asarray(X[:, self.node_column], dtype=np.intp)]
         x = (own - self.center) * self.scale
         return x if self.relevance is None else x * self.relevance
-
-
-@dataclass(frozen=True)
-class Summary:
-    """What decides the scale of q columns, each (q,)."""
-
-    mean: Array
-    deviation: Array  # standard deviation
-    zeros: Array  # share of the rows that are exactly 0
-    ones: Array  # and exactly 1
-
-
-def summarize(rows: RowLike, columns: IntArray) -> Summary:
-    """Moments of columns, about a point among them so that large offsets do no harm."""
-    origin = np.asarray(rows[:1], dtype=np.float64)[0, columns]
-
-    def sums(block: Array) -> Array:
-        own = np.asarray(block[:, columns], dtype=np.float64)
-        counts = [np.count_nonzero(own == value, axis=0) for value in (0.0, 1.0)]
-        own = own - origin
-        moments = [own.sum(axis=0), np.einsum("ij,ij->j", own, own)]
-        return np.stack([np.full(len(columns), len(own)), *moments, *counts])
-
-    n, first, second, zeros, ones = row_blocks(rows).reduce(sums)
-    mean = first / n
-    variance = np.maximum(second / n - mean**2, 0.0)
-    # What rounding leaves of a constant column is no information.
-    variance[variance < 1e-14 * (second / n + origin**2)] = 0.0
-    return Summary(origin + mean, np.sqrt(variance), zeros / n, ones / n)
-
-
-def common_scale(summary: Summary) -> Array:
-    """Factors (q,) that put columns on one scale, their mean variance 1; 0 for a constant column.
-
-    Quantities are divided by two standard deviations, as regression does to compare them with indicators
-    (Gelman 2008), and indicators stay in their own unit: to divide a rare one by its small deviation would
-    let the few rows that have it count most. Counts that are mostly 0 or 1, and amounts that are mostly 0,
-    lie between the two: the unit is the typical difference of two rows that differ.
-    """
-    variance = summary.deviation**2
-    differ = 1.0 - summary.zeros**2 - summary.ones**2  # of two rows, if no other value occurs twice
-    quantity = 1.0 - summary.zeros - summary.ones
-    unit = 2.0 * variance * (1.0 + quantity)
-    scale = np.sqrt(np.divide(differ, unit, out=np.zeros(len(unit)), where=variance > 0))
-    spread = np.sqrt(np.mean(variance * scale**2))
-    return scale / spread if spread > 0 else scale

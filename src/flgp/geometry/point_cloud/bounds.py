@@ -20,7 +20,7 @@ _SHARES, _TRIALS = (0.08, 0.16, 0.24, 0.32, 0.4, 0.5, 0.6), 64
 # many of them as anchors), and of the bound itself.
 _COST_OF_PAIR, _COST_OF_BOUND = 10_000, 10
 # Rounding errors of single precision, relative to the sizes of point and anchor; generous.
-_ROUNDING = 1e-5
+SINGLE = 1e-5
 # Anchors beyond r that set the limit of the search, and pairs in a row from which on it is too slow.
 _SPARE, _TOO_MANY = 2, 200
 
@@ -101,7 +101,7 @@ class DistanceBounds:
         inner = np.einsum("bp,bkp->bk", rest, self.rest[first])
         scores = np.take_along_axis(bound, first, axis=1) + norms[:, None] * self.rest_norms[first] - inner
         limit = np.partition(scores, r - 1, axis=1)[:, r - 1]
-        limit += _ROUNDING * self.largest * (_norms(rotated) + self.largest)
+        limit += SINGLE * self.largest * (_norms(rotated) + self.largest)
         flat = np.flatnonzero(bound <= limit[:, None])
         if len(flat) > _TOO_MANY * len(points):
             return None

@@ -11,7 +11,7 @@ from scipy.spatial import cKDTree
 
 from ..._threads import current_threads
 from ..._typing import Array, BoolArray, IntArray
-from .bounds import DistanceBounds
+from .bounds import SINGLE, DistanceBounds
 from .tiles import score_tiles, smallest
 
 # Above this many columns a KD-tree visits most of its leaves and BLAS is faster.
@@ -22,6 +22,8 @@ _ROWS_PER_THREAD = 8_192
 _FEW_NEIGHBORS = 10
 # Single precision picks the candidates; this many spare ones are re-ranked in double precision.
 _SPARE_CANDIDATES = 4
+# Numbers in differences of rows and anchors that are held at once.
+_AT_ONCE = 10_000_000
 # In units of the largest anchor coordinate: points beyond this are off the cloud in any case.
 _FARTHEST = 1e9
 
@@ -47,6 +49,7 @@ class NeighborSearch:
             centered /= self._unit
             self._centered = np.ascontiguousarray(centered.T, dtype=np.float32)
             self._half_norms = (0.5 * np.einsum("ij,ij->i", centered, centered)).astype(np.float32)
+            self._largest = float(np.sqrt(2.0 * self._half_norms.max()))
             self._bounds = DistanceBounds.of(centered)
 
     def among(self, kept: BoolArray) -> NeighborSearch:
@@ -56,6 +59,7 @@ class NeighborSearch:
         other = copy(self)
         other.anchors, other._half_norms = self.anchors[kept], self._half_norms[kept]
         other._centered = np.ascontiguousarray(self._centered[:, kept])
+        other._largest = float(np.sqrt(2.0 * other._half_norms.max()))
         other._bounds = None if self._bounds is None else self._bounds.among(kept)
         return other
 
@@ -85,18 +89,45 @@ class NeighborSearch:
                     left.append(rows)
                 else:
                     index[rows], sqdist[rows] = self._ranked(X[rows], *pairs, r)
+        doubtful = [np.empty(0, dtype=np.intp)]
+        count = min(r + _SPARE_CANDIDATES, len(self.anchors))
         for part in left:
             for rows, score in score_tiles(scaled[part], self._centered, self._half_norms):
                 own = slice(part.start + rows.start, part.start + rows.stop)
-                near = smallest(score, min(r + _SPARE_CANDIDATES, score.shape[1]))
-                row = np.repeat(np.arange(len(near)), near.shape[1])
-                index[own], sqdist[own] = self._ranked(X[own], row, near.ravel(), r)
+                near = smallest(score, count)
+                row = np.repeat(np.arange(len(near)), count)
+                found, exact = self._ranked(X[own], row, near.ravel(), count)
+                index[own], sqdist[own] = found[:, :r], exact[:, :r]
+                gap = (exact[:, -1] - exact[:, r - 1]) / self._unit**2
+                if count < len(self.anchors):
+                    doubtful.append(own.start + np.flatnonzero(gap <= 4.0 * self._rounding(scaled[own])))
+        self._settle_ties(X, scaled, np.concatenate(doubtful), index, sqdist)
         return index, sqdist
+
+    def _settle_ties(self, X: Array, scaled: Array, which: IntArray, index: IntArray, sqdist: Array) -> None:
+        """Rows whose spare candidates are as near as the others, as far as single precision can tell.
+
+        Their nearest anchors would depend on rounding, and that on a row's place in a matrix product: all
+        anchors within rounding are ranked in double precision, equal ones by their numbers.
+        """
+        r = index.shape[1]
+        for rows, score in score_tiles(scaled[which], self._centered, self._half_norms):
+            own = which[rows]
+            limit = np.partition(score, r - 1, axis=1)[:, r - 1] + 2.0 * self._rounding(scaled[own])
+            row, anchor = np.nonzero(score <= limit[:, None])
+            index[own], sqdist[own] = self._ranked(X[own], row, anchor, r)
+
+    def _rounding(self, scaled: Array) -> Array:
+        """What single precision may add to half the squared distances of rows (b,)."""
+        return SINGLE * self._largest * (np.sqrt(np.einsum("ij,ij->i", scaled, scaled)) + self._largest)
 
     def _ranked(self, X: Array, row: IntArray, anchor: IntArray, r: int) -> tuple[IntArray, Array]:
         """The nearest r anchors of each row among pairs, rows ascending, in double precision."""
-        difference = self.anchors[anchor] - X[row]
-        exact = np.einsum("kp,kp->k", difference, difference)
+        exact, step = np.empty(len(row)), max(_AT_ONCE // X.shape[1], 1)
+        for start in range(0, len(row), step):
+            some = slice(start, start + step)
+            difference = self.anchors[anchor[some]] - X[row[some]]
+            exact[some] = np.einsum("kp,kp->k", difference, difference)
         order = np.lexsort((anchor, exact, row))
         chosen = order[np.searchsorted(row, np.arange(len(X)))[:, None] + np.arange(r)]
         return anchor[chosen], exact[chosen]

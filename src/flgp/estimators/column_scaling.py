@@ -1,0 +1,94 @@
+"""Whether the columns of a point cloud are used as given or on one scale: by the evidence of some labels."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._progress import stage
+from .._typing import Array, IntArray, RowLike
+from ..kernels import Heat
+from ..rows.even import EvenColumns
+from ..rows.sample import random_order, random_rows
+from .columns import ColumnRoles
+from .labels import Labels
+
+if TYPE_CHECKING:
+    from ._latent import LatentModel
+
+SCALINGS = ("auto", "even")
+# Rows, and labels, that tell the two apart.
+_ROWS, _LABELS = 1_000, 300
+
+LogEvidence = Callable[["LatentModel", Array, Labels], float]
+
+
+def with_scaling(
+    model: LatentModel, rows: RowLike, labels: Labels, enough: bool, log_evidence: LogEvidence
+) -> ColumnRoles:
+    """The roles of the columns, with what those of the geometry go through.
+
+    Parameters
+    ----------
+    model : LatentModel
+    rows, labels
+        All of them; a sample is compared.
+    enough : bool
+        Whether there are labels enough to compare models.
+    log_evidence : callable
+        Of a model on rows and labels.
+    """
+    if model.scaling == "even":
+        return on_one_scale(model._roles_, rows)
+    if model.scaling is None or not enough or not _is_free(model):
+        return model._roles_
+    with stage("scale of the columns"):
+        sample, some = random_rows(rows, _ROWS, _rng()), labels.take(_representative(labels))
+        even = on_one_scale(model._roles_, sample)
+        if even.even is None or not even.even.changes_distances:
+            return model._roles_
+        points = sample if len(sample) == rows.shape[0] else np.concatenate([some.points, sample])
+        given, changed = (log_evidence(_trial(model, roles), points, some) for roles in (model._roles_, even))
+    return on_one_scale(model._roles_, rows) if changed > given else model._roles_
+
+
+def on_one_scale(roles: ColumnRoles, rows: RowLike) -> ColumnRoles:
+    """The geometry's columns on one scale, heavy tails drawn in."""
+    own = roles.geometry_of(rows)
+    return replace(roles, even=EvenColumns.of(own, random_rows(own, _ROWS, _rng())))
+
+
+def _rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+def _is_free(model: LatentModel) -> bool:
+    """Whether all is learned, and nothing was given in the units of the columns."""
+    learned = model.hyperparameters != "fixed" and model.amplitude is None and model.diffusion_time is None
+    own_terms = (isinstance(model.linear, str) and model.linear == "auto") or model.linear is None
+    units = model.bandwidth is None and isinstance(model.anchors, str) and model.residual_columns is None
+    return model.geometry is None and learned and own_terms and units
+
+
+def _representative(labels: Labels) -> IntArray:
+    """Some of the labels, at least one of each class or of each output."""
+    order = random_order(labels.points, len(labels), _rng())
+    y = labels.y[order]
+    if y.ndim == 1:
+        first = np.unique(y, return_index=True)[1]
+    else:
+        first = np.argmin(np.isnan(y), axis=0)
+    return np.unique(np.concatenate([order[:_LABELS], order[first]]))
+
+
+def _trial(model: LatentModel, roles: ColumnRoles) -> LatentModel:
+    """The model with these roles, and the ordinary kernel."""
+    trial = copy.copy(model)
+    trial._roles_, trial.n_eigenpairs = roles, "auto"
+    if isinstance(trial.kernel, str) and trial.kernel == "auto":
+        trial.kernel = Heat()
+    return trial
