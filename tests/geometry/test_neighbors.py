@@ -118,3 +118,15 @@ def test_a_search_among_some_of_the_anchors_is_a_search_of_these(s, p):
         NeighborSearch(anchors).among(kept)(X, 3), NeighborSearch(anchors[kept])(X, 3), strict=True
     ):
         np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("left", [1, 10, 60, 90])
+def test_few_anchors_that_are_left_of_many_are_searched_without_bounds(left):
+    rng = np.random.default_rng(0)
+    anchors, X = near_a_subspace(rng, 5_000), near_a_subspace(rng, 50)
+    search = NeighborSearch(anchors)
+    assert search._bounds is not None
+    index, sqdist = search.among(np.arange(5_000) < left)(X, 3)
+    expected_index, expected = brute_force(X, anchors[:left], 3)
+    np.testing.assert_array_equal(index, expected_index)
+    np.testing.assert_allclose(sqdist, expected, rtol=1e-12, atol=1e-14)

@@ -73,8 +73,10 @@ class DistanceBounds:
                 best, lowest = k, cost
         return None if best is None else cls(anchors, rotation, best)
 
-    def among(self, kept: BoolArray) -> Self:
-        """The same for some of the anchors."""
+    def among(self, kept: BoolArray) -> Self | None:
+        """The same for some of the anchors; None if so few are left that all columns are as quick."""
+        if np.count_nonzero(kept) < _FEWEST_ANCHORS:
+            return None
         other = copy(self)
         other.rest, other.rest_norms = self.rest[kept], self.rest_norms[kept]
         other.across = np.ascontiguousarray(self.across[:, kept])
