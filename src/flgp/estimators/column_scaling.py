@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SCALINGS = ("auto", "even")
 # Rows, and labels, that tell the two apart.
-_ROWS, _LABELS = 1_000, 300
+_ROWS, _LABELS = 1_000, 100
 
 LogEvidence = Callable[["LatentModel", Array, Labels], float]
 
