@@ -61,6 +61,15 @@ def test_even_is_the_model_of_the_transformed_columns(estimator):
     np.testing.assert_allclose(inside.distance_to_anchors(X), before.distance_to_anchors(even(X)), atol=1e-9)
 
 
+def test_the_dimension_is_that_of_the_scaled_columns():
+    X, _, f = heavy(300)
+    y = np.where(np.arange(300) < 40, f, np.nan)
+    even = EvenColumns.of(X, X)
+    inside = FLGPRegressor(scaling="even", time_prior="paper", residual=None, random_state=0).fit(X, y)
+    before = FLGPRegressor(scaling=None, time_prior="paper", residual=None, random_state=0).fit(even(X), y)
+    assert inside.intrinsic_dimension_ == pytest.approx(before.intrinsic_dimension_, rel=1e-9)
+
+
 @pytest.mark.parametrize("compact", [False, True])
 def test_files_keep_the_scale(tmp_path, compact):
     X, y, _ = heavy(300, 60)
