@@ -11,6 +11,7 @@ from flgp.datasets import folded_sheet, spiral
 from flgp.estimators import prior_variances
 from flgp.estimators._fitting import relearned
 from flgp.inference.local import JointInference
+from flgp.process import local_search
 from flgp.terms.local.neighborhoods import compact_rows
 
 
@@ -147,6 +148,14 @@ def test_several_targets_with_their_own_labels():
     # The number of eigenpairs is fixed, so that the first target sees the same model.
     np.testing.assert_allclose(both.predict(X)[:, 0], one.predict(X), atol=1e-8)
     assert both.sample_y(X[:7], 3).shape == (7, 2, 3)
+
+
+def test_few_labels_of_outputs_that_share_are_no_sample(monkeypatch):
+    """A sample is searched roughly, because all labels are dear; here it would be all of them."""
+    monkeypatch.setattr(local_search, "_top", lambda *_: pytest.fail("looked at all labels again"))
+    X, _, target = square(m=40)
+    both = model(shared=True).fit(X, np.column_stack([target, target + X[:, 0]]))
+    assert both.residual_variance_[0] > 0
 
 
 def test_noise_of_each_point():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -82,10 +82,12 @@ def learn_shared_local(
     """
     triples = zip(functions, features, points, strict=True)
     wholes = [_inference(f, phi, at, options.n_neighbors) for f, phi, at in triples]
-    samples = [_sample(each) for each in wholes]
     assert isinstance(shared.evidence.inference, SharedInference)
-    ratios = shared.evidence.inference.ratios
-    whole, sample = (SharedInference(each, ratios, each[0].points) for each in (wholes, samples))
+    whole = replace(shared.evidence.inference, outputs=wholes, points=points[0])
+    sample = whole
+    if max(map(len, points)) > _SEARCH_LABELS:
+        samples = [_sample(each) for each in wholes]
+        sample = replace(whole, outputs=samples, points=samples[0].points)
     found = _with_local(shared, whole, sample, options)
     if found is None or found.evidence.local is None:
         return None
