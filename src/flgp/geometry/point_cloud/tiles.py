@@ -22,8 +22,8 @@ def tile_rows(n_anchors: int) -> int:
 def score_tiles(points: Array, across: Array, half_norms: Array) -> Iterator[tuple[slice, Array]]:
     """Tiles of ½|u|² - x·u, which orders the anchors of a row x as their distances do.
 
-    `points` (n, p), anchors `across` (p, s) and `half_norms` (s,) have one precision, mostly single. Each tile
-    overwrites the last one: allocating new memory would cost as much as the work on it.
+    `points` (n, p), anchors `across` (p, s) and `half_norms` (s,) have one precision. Each tile overwrites
+    the last one: allocating new memory would cost as much as the work on it.
     """
     n_rows = tile_rows(len(half_norms))
     tile = np.empty((min(n_rows, len(points)), len(half_norms)), dtype=across.dtype)
