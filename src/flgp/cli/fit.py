@@ -105,7 +105,8 @@ def _verdict(model: TableModel, result: dict[str, Any], data: Path, learning: Le
 
     estimator = model.estimator
     lines = [what_was_learned(estimator.term_shares_)]
-    lines += how_columns_are_used(estimator.scaling_, model.schema.feature_names)
+    chosen = estimator.scaling == "auto"
+    lines += how_columns_are_used(estimator.scaling_, model.schema.feature_names, chosen)
     table, file = quote(str(data)), quote(result["model"])
     if "evaluation" in result:
         lines += result["evaluation"]["verdict"]

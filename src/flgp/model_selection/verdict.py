@@ -34,8 +34,11 @@ def what_was_learned(shares: Mapping[str, float]) -> str:
     return f"What predictions rest on: {', '.join(parts)}." if parts else "All predictions are the same."
 
 
-def how_columns_are_used(scaling: EvenColumns | None, names: Sequence[str]) -> list[str]:
-    """A sentence about `scaling_`, with the `names` of columns if all are the geometry's."""
+def how_columns_are_used(scaling: EvenColumns | None, names: Sequence[str], chosen: bool) -> list[str]:
+    """A sentence about `scaling_`, with the `names` of columns if all are the geometry's.
+
+    `chosen`: by the evidence, not by the user.
+    """
     if scaling is None:
         return []
     known = names if len(names) == len(scaling.unit) else []
@@ -43,7 +46,8 @@ def how_columns_are_used(scaling: EvenColumns | None, names: Sequence[str]) -> l
     more = len(heavy) - _NAMED
     listed = ", ".join(heavy[:_NAMED]) + (f" and {more} more" if more > 0 else "")
     drawn = f", with large values drawn in, as a logarithm does, in {listed}" if heavy else ""
-    return [f"All columns were put on one scale{drawn}: this explains the labels better."]
+    reason = ": this explains the labels better" if chosen else ""
+    return [f"All columns were put on one scale{drawn}{reason}."]
 
 
 def verdict(found: Evaluation) -> list[str]:
