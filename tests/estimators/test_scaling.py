@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_wine
 from sklearn.decomposition import PCA
 
 import flgp
@@ -48,6 +48,20 @@ def test_principal_components_of_images_stay_as_they_are():
     X = PCA(40, random_state=0).fit_transform(X)[:800]
     y = np.where(np.arange(800) < 60, labels[:800], -1)
     assert FLGPClassifier(random_state=0).fit(X, y).scaling_ is None
+
+
+def test_with_few_labels_no_column_hides_all_others():
+    X, truth = load_wine(return_X_y=True)  # proline has 99.8 % of the variance
+    y = np.full(len(truth), -1)
+    first = [10, 69, 140]
+    y[first] = truth[first]
+    wrong = {
+        scaling: np.mean(FLGPClassifier(scaling=scaling, random_state=0).fit(X, y).predict(X) != truth)
+        for scaling in ("auto", None)
+    }
+    assert wrong["auto"] < 0.5 * wrong[None]
+    stretched = X / X.std(axis=0) * np.linspace(1.0, 3.0, 13)
+    assert FLGPClassifier(random_state=0).fit(stretched, y).scaling_ is None
 
 
 @pytest.mark.parametrize("estimator", [FLGPRegressor, HeatKernelFeatures])
