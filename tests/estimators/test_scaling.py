@@ -64,6 +64,12 @@ def test_with_few_labels_no_column_hides_all_others():
     assert FLGPClassifier(random_state=0).fit(stretched, y).scaling_ is None
 
 
+def test_large_units_in_single_precision_are_seen_too():
+    X = np.random.default_rng(0).standard_normal((100, 4)) * [1e20, 1e22, 1.0, 1.0]
+    y = np.where(np.arange(100) < 4, np.arange(100) % 2, -1)
+    assert FLGPClassifier(random_state=0).fit(X.astype(np.float32), y).scaling_ is not None
+
+
 @pytest.mark.parametrize("estimator", [FLGPRegressor, HeatKernelFeatures])
 def test_even_is_the_model_of_the_transformed_columns(estimator):
     X, y, _ = heavy()

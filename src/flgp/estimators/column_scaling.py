@@ -72,8 +72,8 @@ def _rng() -> np.random.Generator:
 
 
 def _one_column_is_all(X: Array) -> bool:
-    """Whether a graph of these rows would see one of several columns only."""
-    variance = X.var(axis=0)
+    """Whether a graph of these rows (k, q) would see only one of at least three columns."""
+    variance = X.var(axis=0, dtype=np.float64)
     return int((variance > 0).sum()) > 2 and float(variance.max()) > _HIDING * float(variance.sum())
 
 
