@@ -105,8 +105,7 @@ def _verdict(model: TableModel, result: dict[str, Any], data: Path, learning: Le
 
     estimator = model.estimator
     lines = [what_was_learned(estimator.term_shares_)]
-    chosen = estimator.scaling == "auto"
-    lines += how_columns_are_used(estimator.scaling_, model.schema.feature_names, chosen)
+    lines += how_columns_are_used(estimator.scaling_, model.schema.feature_names)
     table, file = quote(str(data)), quote(result["model"])
     if "evaluation" in result:
         lines += result["evaluation"]["verdict"]

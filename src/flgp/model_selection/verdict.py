@@ -34,11 +34,8 @@ def what_was_learned(shares: Mapping[str, float]) -> str:
     return f"What predictions rest on: {', '.join(parts)}." if parts else "All predictions are the same."
 
 
-def how_columns_are_used(scaling: EvenColumns | None, names: Sequence[str], chosen: bool) -> list[str]:
-    """A sentence about `scaling_`, with the `names` of columns if all are the geometry's.
-
-    `chosen`: by the evidence, not by the user.
-    """
+def how_columns_are_used(scaling: EvenColumns | None, names: Sequence[str]) -> list[str]:
+    """A sentence about `scaling_`, with the `names` of columns if all are the geometry's."""
     if scaling is None:
         return []
     known = names if len(names) == len(scaling.unit) else []
@@ -46,8 +43,7 @@ def how_columns_are_used(scaling: EvenColumns | None, names: Sequence[str], chos
     more = len(heavy) - _NAMED
     listed = ", ".join(heavy[:_NAMED]) + (f" and {more} more" if more > 0 else "")
     drawn = f", with large values drawn in, as a logarithm does, in {listed}" if heavy else ""
-    reason = ": this explains the labels better" if chosen else ""
-    return [f"All columns were put on one scale{drawn}{reason}."]
+    return [f"All columns were put on one scale{drawn}."]
 
 
 def verdict(found: Evaluation) -> list[str]:
