@@ -39,12 +39,13 @@ def with_relevance(
     responses = working_labels(target)
     if responses is None:
         return terms
-    kind = NUMBERS if isinstance(target.likelihood, Gaussian) else CLASSES
+    gaussian = isinstance(target.likelihood, Gaussian)
+    kind = NUMBERS if gaussian else CLASSES
     with blas_for(min(len(points), kind.most)):
         weight = target.obs.weight / target.obs.noise_scale
         found = learn_relevance(points, responses, weight, kind)
     given = roles.local is not None  # with factors, or without: a user means it
-    finer = not given and local and kind is NUMBERS and len(points) > kind.most and found.separate
+    finer = not given and local and gaussian and len(points) > kind.most and found.separate
     if finer:
         scales = learn_scales(points, responses[:, 0], 1.0 / weight, found.local)
         found = replace(found, local=scales)
