@@ -9,6 +9,7 @@ from sklearn.decomposition import PCA
 import flgp
 from flgp import FLGPClassifier, FLGPRegressor, HeatKernelFeatures
 from flgp.datasets import swiss_roll
+from flgp.estimators import _fitting
 from flgp.geometry import Sphere
 from flgp.rows.even import EvenColumns
 
@@ -132,6 +133,19 @@ def test_what_is_given_in_the_columns_units_keeps_them():
     X, y, _ = heavy(300, 60)
     for own in ({"linear": [0]}, {"residual_columns": [0]}, {"anchors": X[:50]}, {"amplitude": 1.0}):
         assert FLGPRegressor(random_state=0, **own).fit(X, y).scaling_ is None
+
+
+def test_a_scale_that_cannot_be_fitted_is_not_chosen(monkeypatch):
+    X, y, _ = heavy(300, 60)
+    attempt = _fitting._attempt
+
+    def failing(model, *rest, **options):
+        if model._roles_.even is not None:
+            raise ValueError("does not settle")
+        return attempt(model, *rest, **options)
+
+    monkeypatch.setattr(_fitting, "_attempt", failing)
+    assert FLGPRegressor(random_state=0).fit(X, y).scaling_ is None
 
 
 def test_several_outputs_and_groups():

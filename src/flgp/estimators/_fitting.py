@@ -94,7 +94,10 @@ def _attempt(
 def _log_evidence(model: LatentModel, rows: RowLike, labels: Labels) -> float:
     """Of a trial model on a graph of all points; with a local term where there would be one."""
     model._dimension_ = _dimension(model, rows)
-    found = _attempt(model, rows, labels, model._problem(labels), graph_of_all())
+    try:
+        found = _attempt(model, rows, labels, model._problem(labels), graph_of_all())
+    except ValueError:  # it does not settle, say; if the other one does not either, the fit says so
+        return -np.inf
     if found.composition.local_kind != BY_NEIGHBORS:
         return found.learned.log_posterior
     with blas_for(found.settings.n_eigenpairs):
