@@ -144,9 +144,9 @@ def test_the_verdict_in_words(rings):
     assert as_dict(found)["confusion"] == found.confusion.tolist()
     even = EvenColumns(np.zeros(3), np.array([0.0, 2.0, 1.0]), np.ones(3))
     assert how_columns_are_used(None, ["a"]) == []
+    assert how_columns_are_used(even, ["a", "b"]) == ["All columns were put on one scale."]
     assert how_columns_are_used(even, ["age", "income", "debt"]) == [
-        "All columns were put on one scale, with large values drawn in, as a logarithm does, in income, "
-        "debt: this explains the labels better."
+        "All columns were put on one scale, with large values drawn in, as a logarithm does, in income, debt."
     ]
     assert what_was_learned({"constant": 0.0, "manifold": 0.7, "linear": 0.3}) == (
         "What predictions rest on: 70 % the shape of the data, 30 % straight-line trends in the columns."

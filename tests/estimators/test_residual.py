@@ -11,7 +11,8 @@ from flgp.datasets import folded_sheet, spiral
 from flgp.estimators import prior_variances
 from flgp.estimators._fitting import relearned
 from flgp.inference.local import JointInference
-from flgp.process.local_search import search_rows
+from flgp.process import local_search
+from flgp.terms.local.neighborhoods import compact_rows
 
 
 def square(n=400, m=60, seed=0, noise=0.1):
@@ -149,6 +150,14 @@ def test_several_targets_with_their_own_labels():
     assert both.sample_y(X[:7], 3).shape == (7, 2, 3)
 
 
+def test_few_labels_of_outputs_that_share_are_no_sample(monkeypatch):
+    """A sample is searched roughly, because all labels are dear; here it would be all of them."""
+    monkeypatch.setattr(local_search, "_top", lambda *_: pytest.fail("looked at all labels again"))
+    X, _, target = square(m=40)
+    both = model(shared=True).fit(X, np.column_stack([target, target + X[:, 0]]))
+    assert both.residual_variance_[0] > 0
+
+
 def test_noise_of_each_point():
     X, y, target = square()
     scale = np.random.default_rng(1).uniform(0.2, 5.0, len(X))
@@ -208,9 +217,9 @@ def test_both_ranges_beat_each_alone():
     assert 0.93 < np.mean(np.abs(error) < 1.959964 * std) < 0.97
 
 
-def test_the_search_looks_at_neighborhoods():
+def test_compact_rows_are_neighborhoods():
     points = np.random.default_rng(0).random((9000, 2))
-    rows = search_rows(points)
+    rows = compact_rows(points, 2000)
     assert len(rows) == 2000
     assert len(np.unique(rows)) == 2000
     everywhere, _, _ = np.histogram2d(*points[rows].T, bins=4)
@@ -224,15 +233,14 @@ def test_a_search_on_some_labels_ends_where_one_on_all_does(monkeypatch):
     X, _, target = square(m=160)
     settings = {"residual_kernel": "auto", "n_residual_neighbors": 60}
     whole = model(**settings).fit(X, target)
-    taken, plain = [], JointInference.take
+    taken, plain = [], JointInference.part
 
-    def take(self, rows):
-        taken.append(len(rows))
-        return plain(self, rows)
+    def part(self, count):
+        taken.append(count)
+        return plain(self, count)
 
     monkeypatch.setattr("flgp.process.local_search._SEARCH_LABELS", 80)
-    monkeypatch.setattr("flgp.process.local_search._CLUSTER", 20)
-    monkeypatch.setattr(JointInference, "take", take)
+    monkeypatch.setattr(JointInference, "part", part)
     found = model(**settings).fit(X, target)
     assert taken == [80]
     values = found.log_marginal_likelihood_value_, whole.log_marginal_likelihood_value_
@@ -243,9 +251,9 @@ def test_a_search_on_some_labels_ends_where_one_on_all_does(monkeypatch):
 def test_a_part_of_the_labels_has_the_dense_evidence_of_these():
     X, y, target = square(m=50)
     fitted = model(residual_kernel="matern32", n_residual_neighbors=50, mean="zero").fit(X, target)
-    (function,), rows = relearned(fitted), np.arange(3, 50, 2)
+    (function,), rows = relearned(fitted), compact_rows(X[~np.isnan(target)], 20)
     evidence, values = function.evidence, function.best.values
-    found = evidence.inference.take(rows).evaluate(evidence.point(values))
+    found = evidence.inference.part(20).evaluate(evidence.point(values))
     K = fitted.covariance(X[rows])
     noisy = K + fitted.noise_variance_ * np.eye(len(rows))
     expected = multivariate_normal(np.zeros(len(rows)), noisy).logpdf(y[rows])

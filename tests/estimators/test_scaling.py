@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_wine
 from sklearn.decomposition import PCA
 
 import flgp
 from flgp import FLGPClassifier, FLGPRegressor, HeatKernelFeatures
 from flgp.datasets import swiss_roll
+from flgp.estimators import _fitting
 from flgp.geometry import Sphere
 from flgp.rows.even import EvenColumns
 
@@ -50,6 +51,26 @@ def test_principal_components_of_images_stay_as_they_are():
     assert FLGPClassifier(random_state=0).fit(X, y).scaling_ is None
 
 
+def test_with_few_labels_no_column_hides_all_others():
+    X, truth = load_wine(return_X_y=True)  # proline has 99.8 % of the variance
+    y = np.full(len(truth), -1)
+    first = [10, 69, 140]
+    y[first] = truth[first]
+    wrong = {
+        scaling: np.mean(FLGPClassifier(scaling=scaling, random_state=0).fit(X, y).predict(X) != truth)
+        for scaling in ("auto", None)
+    }
+    assert wrong["auto"] < 0.5 * wrong[None]
+    stretched = X / X.std(axis=0) * np.linspace(1.0, 3.0, 13)
+    assert FLGPClassifier(random_state=0).fit(stretched, y).scaling_ is None
+
+
+def test_large_units_in_single_precision_are_seen_too():
+    X = np.random.default_rng(0).standard_normal((100, 4)) * [1e20, 1e22, 1.0, 1.0]
+    y = np.where(np.arange(100) < 4, np.arange(100) % 2, -1)
+    assert FLGPClassifier(random_state=0).fit(X.astype(np.float32), y).scaling_ is not None
+
+
 @pytest.mark.parametrize("estimator", [FLGPRegressor, HeatKernelFeatures])
 def test_even_is_the_model_of_the_transformed_columns(estimator):
     X, y, _ = heavy()
@@ -59,6 +80,15 @@ def test_even_is_the_model_of_the_transformed_columns(estimator):
     np.testing.assert_allclose(inside.covariance(X[:20]), before.covariance(even(X[:20])), atol=1e-6)
     np.testing.assert_allclose(even(inside.anchors_), before.anchors_, atol=1e-9)
     np.testing.assert_allclose(inside.distance_to_anchors(X), before.distance_to_anchors(even(X)), atol=1e-9)
+
+
+def test_the_dimension_is_that_of_the_scaled_columns():
+    X, _, f = heavy(300)
+    y = np.where(np.arange(300) < 40, f, np.nan)
+    even = EvenColumns.of(X, X)
+    inside = FLGPRegressor(scaling="even", time_prior="paper", residual=None, random_state=0).fit(X, y)
+    before = FLGPRegressor(scaling=None, time_prior="paper", residual=None, random_state=0).fit(even(X), y)
+    assert inside.intrinsic_dimension_ == pytest.approx(before.intrinsic_dimension_, rel=1e-9)
 
 
 @pytest.mark.parametrize("compact", [False, True])
@@ -103,6 +133,19 @@ def test_what_is_given_in_the_columns_units_keeps_them():
     X, y, _ = heavy(300, 60)
     for own in ({"linear": [0]}, {"residual_columns": [0]}, {"anchors": X[:50]}, {"amplitude": 1.0}):
         assert FLGPRegressor(random_state=0, **own).fit(X, y).scaling_ is None
+
+
+def test_a_scale_that_cannot_be_fitted_is_not_chosen(monkeypatch):
+    X, y, _ = heavy(300, 60)
+    attempt = _fitting._attempt
+
+    def failing(model, *rest, **options):
+        if model._roles_.even is not None:
+            raise ValueError("does not settle")
+        return attempt(model, *rest, **options)
+
+    monkeypatch.setattr(_fitting, "_attempt", failing)
+    assert FLGPRegressor(random_state=0).fit(X, y).scaling_ is None
 
 
 def test_several_outputs_and_groups():

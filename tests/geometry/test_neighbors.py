@@ -118,3 +118,35 @@ def test_a_search_among_some_of_the_anchors_is_a_search_of_these(s, p):
         NeighborSearch(anchors).among(kept)(X, 3), NeighborSearch(anchors[kept])(X, 3), strict=True
     ):
         np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("left", [1, 10, 60, 90])
+def test_few_anchors_that_are_left_of_many_are_searched_without_bounds(left):
+    rng = np.random.default_rng(0)
+    anchors, X = near_a_subspace(rng, 5_000), near_a_subspace(rng, 50)
+    search = NeighborSearch(anchors)
+    assert search._bounds is not None
+    index, sqdist = search.among(np.arange(5_000) < left)(X, 3)
+    expected_index, expected = brute_force(X, anchors[:left], 3)
+    np.testing.assert_array_equal(index, expected_index)
+    np.testing.assert_allclose(sqdist, expected, rtol=1e-12, atol=1e-14)
+
+
+def test_an_outlier_among_the_anchors_leaves_few_pairs_to_rank(monkeypatch):
+    """In its unit all other distances are the same in single precision, and it may be dropped later."""
+    rng = np.random.default_rng(0)
+    anchors, X = rng.normal(size=(300, 20)), rng.normal(size=(200, 20))
+    anchors[-1] = 1e6
+    search, ranked, counts = NeighborSearch(anchors), NeighborSearch._ranked, []
+
+    def counted(self, X, row, anchor, r):
+        counts.append(len(row))
+        return ranked(self, X, row, anchor, r)
+
+    monkeypatch.setattr(NeighborSearch, "_ranked", counted)
+    for found in (search, search.among(np.arange(300) < 299)):
+        counts.clear()
+        index, _ = found(X, 3)
+        np.testing.assert_array_equal(index, brute_force(X, anchors, 3)[0])
+        assert sum(counts) < 20 * len(X)
+    assert sum(counts) < 8 * len(X)  # seven candidates each, and no doubt

@@ -99,6 +99,16 @@ def test_default_parameter_derivatives(rng):
     assert RoundedGaussian().parameter_bounds(obs) == {"width": (1e-4, 1e4)}
 
 
+def test_a_variance_may_be_a_constant(rng):
+    class Plain(RoundedGaussian):
+        def conditional_variance(self, f):
+            return self.width**2 + 1 / 12
+
+    mean, variance = rng.normal(size=10), rng.uniform(0.1, 2.0, 10)
+    expected = RoundedGaussian(width=0.8).predictive_variance(mean, variance)
+    np.testing.assert_allclose(Plain(width=0.8).predictive_variance(mean, variance), expected, rtol=1e-12)
+
+
 def test_default_for_what_is_not_log_concave():
     """Z = ¼ + ½ Z of the Bernoulli likelihood."""
     obs = Observations.of([1, 0, 1, 1])

@@ -37,8 +37,8 @@ SHARED_PARAMETERS = """n_anchors : int or "auto"
     scaling : {{"auto", "even"}} or None
         Units of a point cloud's columns. None: as given. "even": on one scale, heavy tails drawn in
         (`scaling_`). "auto": the one with the higher evidence on a sample of the rows, if all hyperparameters
-        are learned and nothing (bandwidth, anchors, terms) is given in the columns' units; without labels,
-        as given.
+        are learned and nothing (bandwidth, anchors, terms) is given in the columns' units; with labels too
+        few to tell, "even" where one of three or more columns has 99 % of the variance.
     kernel : {{"heat", "matern", "auto"}} or SpectralKernel
         Spectral kernel: exp(-tλ), or (1 + tλ/ν)^(-ν); or an object from `flgp.kernels`, or your own. "auto":
         heat, Matérn with ν = 1 or with ν = 2.5, whichever has the highest evidence (`kernel_`).

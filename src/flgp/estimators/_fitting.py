@@ -51,9 +51,9 @@ def fit_model(model: LatentModel, rows: RowLike, labels: Labels, problem: Proble
     with the highest evidence.
     """
     _check_all_given(model, problem)
-    model._dimension_ = _dimension(model, rows)
     enough = len(labels) >= problem.fewest_labels
     model._roles_ = with_scaling(model, rows, labels, enough, _log_evidence)
+    model._dimension_ = _dimension(model, rows)
     geometries = candidates(model, rows)
     several = len(geometries) > 1
     attempts = [_attempt(model, rows, labels, problem, each, several) for each in geometries]
@@ -92,8 +92,12 @@ def _attempt(
 
 
 def _log_evidence(model: LatentModel, rows: RowLike, labels: Labels) -> float:
-    """Of a model on a graph of all points; with a local term where there would be one."""
-    found = _attempt(model, rows, labels, model._problem(labels), graph_of_all())
+    """Of a trial model on a graph of all points; with a local term where there would be one."""
+    model._dimension_ = _dimension(model, rows)
+    try:
+        found = _attempt(model, rows, labels, model._problem(labels), graph_of_all())
+    except ValueError:  # it does not settle, say; if the other one does not either, the fit says so
+        return -np.inf
     if found.composition.local_kind != BY_NEIGHBORS:
         return found.learned.log_posterior
     with blas_for(found.settings.n_eigenpairs):

@@ -14,7 +14,7 @@ from ..process.mixture import Component
 from ..process.process import Process
 from ..terms.base import View
 
-# Of probabilities, integrals that are approximated included.
+# Probabilities closer to 1/2 than this are not told apart by limits: their integrals are approximated.
 _ROUNDING = 1e-6
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from .._threads import blas_for
 from ..geometry.base import FittedGeometry
 from ..likelihoods import Gaussian
+from ..process.column_scales import learn_scales
 from ..process.relevance import CLASSES, NUMBERS, learn_relevance, working_labels
 from .composition import BY_FEATURES, BY_NEIGHBORS, Composition
 from .labels import Labels
@@ -38,13 +39,19 @@ def with_relevance(
     responses = working_labels(target)
     if responses is None:
         return terms
-    kind = NUMBERS if isinstance(target.likelihood, Gaussian) else CLASSES
+    gaussian = isinstance(target.likelihood, Gaussian)
+    kind = NUMBERS if gaussian else CLASSES
     with blas_for(min(len(points), kind.most)):
-        found = learn_relevance(points, responses, target.obs.weight / target.obs.noise_scale, kind)
+        weight = target.obs.weight / target.obs.noise_scale
+        found = learn_relevance(points, responses, weight, kind)
     given = roles.local is not None  # with factors, or without: a user means it
+    finer = not given and local and gaussian and len(points) > kind.most and found.separate
+    if finer:
+        scales = learn_scales(points, responses[:, 0], 1.0 / weight, found.local)
+        found = replace(found, local=scales)
     if linear is not None and automatic and not given and len(linear.columns) == points.shape[1]:
         terms = replace(terms, linear=linear.with_relevance(found.linear))
-    if required or (local and found.uneven and not given):
+    if required or finer or (local and found.uneven and not given):
         scale = np.full(points.shape[1], found.local.mean()) if given else found.local
         terms = replace(terms, local_scale=scale)
     columns = np.arange(model.n_features_in_) if roles.geometry is None else roles.geometry

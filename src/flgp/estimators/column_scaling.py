@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 SCALINGS = ("auto", "even")
 # Rows, and labels, that tell the two apart.
-_ROWS, _LABELS = 1_000, 300
+_ROWS, _LABELS = 1_000, 100
+# Where labels are too few to tell: a column with more than this share of all variance hides the others.
+_HIDING = 0.99
 
 LogEvidence = Callable[["LatentModel", Array, Labels], float]
 
@@ -44,13 +46,16 @@ def with_scaling(
     """
     if model.scaling == "even":
         return on_one_scale(model._roles_, rows)
-    if model.scaling is None or not enough or not _is_free(model):
+    if model.scaling is None or not _is_free(model):
         return model._roles_
     with stage("scale of the columns"):
         sample, some = random_rows(rows, _ROWS, _rng()), labels.take(_representative(labels))
         even = on_one_scale(model._roles_, sample)
         if even.even is None or not even.even.changes_distances:
             return model._roles_
+        if not enough:
+            hidden = _one_column_is_all(model._roles_.geometry_of(sample))
+            return on_one_scale(model._roles_, rows) if hidden else model._roles_
         points = sample if len(sample) == rows.shape[0] else np.concatenate([some.points, sample])
         given, changed = (log_evidence(_trial(model, roles), points, some) for roles in (model._roles_, even))
     return on_one_scale(model._roles_, rows) if changed > given else model._roles_
@@ -64,6 +69,12 @@ def on_one_scale(roles: ColumnRoles, rows: RowLike) -> ColumnRoles:
 
 def _rng() -> np.random.Generator:
     return np.random.default_rng(0)
+
+
+def _one_column_is_all(X: Array) -> bool:
+    """Whether a graph of these rows (k, q) would see only one of at least three columns."""
+    variance = X.var(axis=0, dtype=np.float64)
+    return int((variance > 0).sum()) > 2 and float(variance.max()) > _HIDING * float(variance.sum())
 
 
 def _is_free(model: LatentModel) -> bool:

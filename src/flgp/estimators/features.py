@@ -43,7 +43,7 @@ class HeatKernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Heat
     anchors_ : array of shape (s, p)
         Of a point cloud, in the columns' units.
     scaling_ : EvenColumns or None
-        What the geometry's columns go through.
+        What the geometry's columns go through; without labels scaling="auto" means None.
     geometry_, basis_
         The fitted geometry, and its eigenfunctions.
     eigenvalues_ : array of shape (M,)

@@ -38,11 +38,6 @@ class Attempt:
     learned: LearnedModel
 
     @property
-    def log_evidence(self) -> float:
-        """Of the labels, at the hyperparameters that were learned."""
-        return float(sum(function.best.evaluation.log_evidence for function in self.learned.functions))
-
-    @property
     def has_other_terms(self) -> bool:
         """Whether labels also speak of points that no walk joins them to."""
         return len(self.learned.terms.parts) > 1

@@ -40,5 +40,5 @@ def choose_noise(model: FLGPClassifier, labels: Labels) -> None:
     for noise in NOISES:
         model.label_noise_ = noise
         found[noise] = learn_again(model, labels, model._problem(labels))
-    model.label_noise_ = max(found, key=lambda noise: found[noise].log_evidence)
+    model.label_noise_ = max(found, key=lambda noise: found[noise].learned.log_evidence)
     finish_again(model, found[model.label_noise_])

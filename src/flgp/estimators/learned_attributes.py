@@ -62,8 +62,7 @@ def keep_learned(model: LatentModel, learned: LearnedModel, labels: Labels) -> N
     local = [function.evidence.local for function in functions]
     model.residual_kernel_ = single_or_list([None if each is None else each.kernel for each in local])
     model.bandwidth_trace_ = learned.bandwidth_trace
-    evidences = [function.best.evaluation.log_evidence for function in functions]
-    model.log_marginal_likelihood_value_ = float(sum(evidences))
+    model.log_marginal_likelihood_value_ = learned.log_evidence
     model.optimizer_result_ = single_or_list([function.best.report for function in functions])
     model._labels_ = labels if labels.points.size <= _KEPT_NUMBERS else None
 

@@ -13,8 +13,9 @@ from scipy import linalg
 from scipy.spatial.distance import pdist, squareform
 
 from .._linalg import cholesky_of_one_plus, log_determinant, safe_cholesky, triangular_inverse
-from .._typing import Array, IntArray
+from .._typing import Array
 from ..likelihoods import Observations
+from ..terms.local.neighborhoods import compact_rows
 from .posterior import Evaluation, Point, WeightPosterior
 
 
@@ -38,8 +39,9 @@ class DenseInference:
         """All other labels."""
         return max(len(self.y) - 1, 1)
 
-    def take(self, rows: IntArray) -> DenseInference:
-        """The same for some of the labels."""
+    def part(self, count: int) -> DenseInference:
+        """The same for `count` of the labels, in whole neighbourhoods."""
+        rows = compact_rows(self.points, count)
         points = self.points[rows]
         return DenseInference(
             self.features[rows], self.y[rows], self.noise_scale[rows], points, pdist(points)

@@ -3,6 +3,9 @@
 With W = F^(-1/2)(I - B), so that Σ⁻¹ = WᵀW for the covariance Σ of u + noise, and A = WΦD^(1/2), z = Wy:
 H = I + AᵀA, w̄ = H⁻¹Aᵀz, r = z - Aw̄, and
 log p(y) = -½(|r|² + |w̄|² + log|H| + Σ log F + m log 2π).
+
+A search may look at s of the m rows of W: what these labels say, given their neighbours among all. (Let each
+count for m/s labels, and many features would fit the s as if they were all.)
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from ..terms.local.vecchia import VecchiaFactor, vecchia_factor
 from .posterior import Evaluation, WeightPosterior
 
 # A feature whose column of A has a smaller square norm is left at its prior: log|H| moves by less than this.
-_NEGLIGIBLE = 1e-13
+_NEGLIGIBLE = 1e-7
 # Rows whose neighbours' features are gathered at once: k·M numbers per row, to stay in cache.
 _GATHER_ENTRIES = 500_000
 
@@ -46,10 +49,10 @@ class _WeightSpace:
     keep: BoolArray  # (M,)
     root: Array  # (q,) d^(1/2)
     scaled: Array  # (m, q) ΦD^(1/2)
-    design: Array  # (m, q) A
+    design: Array  # (s, q) A
     inverse: Array  # (q, q) L⁻¹ with H = L Lᵀ
     mean: Array  # (q,) w̄
-    white_residual: Array  # (m,) r
+    white_residual: Array  # (s,) r
     residual: Array  # (m,) ρ = y - Φβ̄
 
     def posterior(self, d: Array) -> WeightPosterior:
@@ -61,7 +64,7 @@ class _WeightSpace:
 
 
 def evaluate(data: JointData, d: Array, local: LocalModel) -> Evaluation:
-    """Evidence, exact gradient and posterior, O(m k³ + m k M + m M² + M³).
+    """Evidence, exact gradient and posterior, O(s k³ + s k M + s M² + M³).
 
     Parameters
     ----------
@@ -129,15 +132,15 @@ def _log_evidence(space: _WeightSpace, factor: VecchiaFactor) -> float:
 
 
 def pair_products(left: Array, right: Array, near: Neighborhoods) -> Array:
-    """left_i · right_j for every row i and its neighbours j, shape (m, k)."""
-    m, k = near.neighbors.shape
-    products = np.empty((m, k))
+    """left_i · right_j for every row i and its neighbours j, shape (s, k)."""
+    s, k = near.neighbors.shape
+    products = np.empty((s, k))
     size = max(1, _GATHER_ENTRIES // max(1, k * right.shape[1]))
 
     def fill(start: int) -> None:
         rows = slice(start, start + size)
         products[rows] = np.matmul(right[near.neighbors[rows]], left[rows, :, None])[..., 0]
 
-    for _ in thread_map(fill, range(0, m, size)):
+    for _ in thread_map(fill, range(0, s, size)):
         pass
     return products

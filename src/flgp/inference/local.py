@@ -9,7 +9,7 @@ import numpy as np
 from .._typing import Array, IntArray
 from ..likelihoods import AnyLikelihood, Categorical, Gaussian, Observations
 from ..terms.local.dissection import dissect, stored_entries
-from ..terms.local.neighborhoods import coarse_to_fine, previous_neighborhoods
+from ..terms.local.neighborhoods import coarse_order, compact_rows, evenly, previous_neighborhoods
 from .dense import DenseInference
 from .joint import JointData, evaluate
 from .joint_laplace import LatentData, evaluate_latent
@@ -25,6 +25,7 @@ class JointInference:
 
     data: JointData
     points: Array  # (m, q) labelled points where u lives
+    order: IntArray  # (m,) of the factorisation
     n_neighbors: int
 
     @classmethod
@@ -32,15 +33,14 @@ class JointInference:
         cls, features: Array, obs: Observations, offset: float | Array, points: Array, n_neighbors: int
     ) -> JointInference:
         """From labels with features Φ (m, M), a constant's column of ones included, at points (m, q)."""
-        near = previous_neighborhoods(points, n_neighbors, coarse_order(points))
-        return cls(JointData(features, obs.y - offset, obs.noise_scale, near), points, n_neighbors)
+        order = coarse_order(points)
+        near = previous_neighborhoods(points, n_neighbors, order)
+        return cls(JointData(features, obs.y - offset, obs.noise_scale, near), points, order, n_neighbors)
 
-    def take(self, rows: IntArray) -> JointInference:
-        """The same for some of the labels."""
-        points, data = self.points[rows], self.data
-        near = previous_neighborhoods(points, self.n_neighbors, coarse_order(points))
-        part = JointData(data.features[rows], data.y[rows], data.noise_scale[rows], near)
-        return replace(self, data=part, points=points)
+    def part(self, count: int) -> JointInference:
+        """What `count` labels say, evenly from coarse to fine, given neighbours among all."""
+        rows = np.sort(self.order[evenly(len(self.points), count)])
+        return replace(self, data=replace(self.data, near=self.data.near.take(rows)))
 
     def evaluate(self, at: Point) -> Evaluation:
         """With a local term."""
@@ -76,8 +76,9 @@ class JointLaplace:
             )
         return cls(data, points, sites, n_neighbors)
 
-    def take(self, rows: IntArray) -> JointLaplace:
-        """The same for some of the labels."""
+    def part(self, count: int) -> JointLaplace:
+        """The same for `count` of the labels, in whole neighbourhoods."""
+        rows = compact_rows(self.points, count)
         points, whole = self.points[rows], self.data
         offset = whole.offset if np.ndim(whole.offset) == 0 else np.asarray(whole.offset)[rows]
         data, sites = _latent_data(
@@ -119,9 +120,3 @@ def _latent_data(
     sites, places = np.unique(points, axis=0, return_inverse=True)
     near = previous_neighborhoods(sites, n_neighbors, coarse_order(sites))
     return LatentData(features, obs, offset, places.ravel(), near, dissect(sites, near)), sites
-
-
-def coarse_order(points: Array) -> IntArray:
-    """From coarse to fine, whatever the order of the rows."""
-    canonical = np.lexsort(points.T)
-    return canonical[coarse_to_fine(points[canonical], np.random.default_rng(0))]

@@ -309,12 +309,15 @@ class Likelihood(ABC):
 def gaussian_average(
     function: Callable[[Array], Array], mean: Array, variance: Array, nodes: Array, weights: Array
 ) -> Array:
-    """Σ_k weights_k · function(mean + sd · nodes_k), many nodes at once for few values."""
+    """Σ_k weights_k · function(mean + sd · nodes_k), many nodes at once for few values.
+
+    The function may return less than the shape of what it is given, such as a constant.
+    """
     mean, variance = np.broadcast_arrays(np.asarray(mean, float), np.asarray(variance, float))
     sd, total = np.sqrt(variance), np.zeros(mean.shape)
     step = max(_AT_ONCE // max(mean.size, 1), 1)
     for start in range(0, len(nodes), step):
         some = slice(start, start + step)
-        at = nodes[some].reshape(-1, *[1] * mean.ndim)
-        total += np.tensordot(weights[some], function(mean + sd * at), axes=1)
+        f = mean + sd * nodes[some].reshape(-1, *[1] * mean.ndim)
+        total += np.tensordot(weights[some], np.broadcast_to(function(f), f.shape), axes=1)
     return total

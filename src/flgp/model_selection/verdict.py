@@ -43,7 +43,7 @@ def how_columns_are_used(scaling: EvenColumns | None, names: Sequence[str]) -> l
     more = len(heavy) - _NAMED
     listed = ", ".join(heavy[:_NAMED]) + (f" and {more} more" if more > 0 else "")
     drawn = f", with large values drawn in, as a logarithm does, in {listed}" if heavy else ""
-    return [f"All columns were put on one scale{drawn}: this explains the labels better."]
+    return [f"All columns were put on one scale{drawn}."]
 
 
 def verdict(found: Evaluation) -> list[str]:

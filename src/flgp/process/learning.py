@@ -67,6 +67,11 @@ class LearnedModel:
     correlation: Array | None = None  # (C, C) prior correlation of linked functions
 
     @property
+    def log_evidence(self) -> float:
+        """Of the labels of all functions, at the hyperparameters that were learned."""
+        return float(sum(function.best.evaluation.log_evidence for function in self.functions))
+
+    @property
     def log_posterior(self) -> float:
         """Of zeros and ones where only these were looked at, otherwise the sum over the functions."""
         if self.shared is not None:

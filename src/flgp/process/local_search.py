@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import block_diag
 from scipy.optimize import OptimizeResult
 
-from .._typing import Array, IntArray
-from ..geometry.point_cloud import NeighborSearch
-from ..inference.local import LocalInference, coarse_order, local_inference
+from .._typing import Array
+from ..inference.local import LocalInference, local_inference
 from ..inference.shared import SharedInference
 from ..terms import TIME, Local
 from ..terms.local.term import LENGTH_SCALE, SHAPE, VARIANCE, distances_among
@@ -24,14 +23,17 @@ from .sharing import split
 
 # The kernel that "auto" tries first, and with it all starts.
 _FIRST_KERNEL = "matern52"
-# Labels that the search looks at, as neighbourhoods of so many: both ranges must be seen in them.
-_SEARCH_LABELS, _CLUSTER = 2_000, 50
-# Evaluations for the first kernel, and for each other one from where it ended.
-_FIRST_CLIMB, _OTHER_CLIMB = 9, 5
-# Evaluations of all labels, once the sample has shown the shape of the peak; accuracy in nats.
-_LAST_CLIMB, _TOLERANCE = 16, 1e-3
+# Labels that the search looks at.
+_SEARCH_LABELS = 2_000
+# Evaluations for the first kernel, for each other one from where it ended, and for one with a shape to find.
+_FIRST_CLIMB, _OTHER_CLIMB, _SHAPE_CLIMB = 9, 5, 6
+# Evaluations of all labels, once the sample has shown the shape of the peak; accuracy in nats, and where more
+# labels than the sample make an evaluation dear.
+_LAST_CLIMB, _TOLERANCE, _ENOUGH = 16, 1e-3, 0.03
 # Step of the differences between gradients; a flat direction is explored by steps of about 1.
 _STEP, _FLAT, _SHAPE_STEP = 0.05, 0.5, 0.3
+# Farther than this, in standard deviations, a peak is not thought to have the shape it has in a sample.
+_FAR_STEP = 3.0
 _NATS_PER_LOG_LABEL = 0.75
 
 
@@ -49,10 +51,10 @@ def learn_local(
 ) -> LearnedFunction | None:
     """The function with a local term, or None if that is not required and the evidence does not ask for it.
 
-    The kernel and the starting values are searched on at most 2,000 labels, in neighbourhoods of 50 all
-    over the set; the final climb sees all. Together at most 60 evaluations. The evidence asks for a local
-    term if it rises by more than ¾ log m for each further hyperparameter, the choice of the kernel being one:
-    Schwarz's criterion has ½, but a model that is as good without should stay simple and fast.
+    The kernel and the starting values are searched on at most 2,000 labels, Gaussian ones given neighbours
+    among all of them; the final climb sees all. Together at most 60 evaluations. The evidence asks for a
+    local term if it rises by more than ¾ log m for each further hyperparameter, the choice of the kernel
+    being one: Schwarz's criterion has ½, but a model that is as good without should stay simple and fast.
 
     Parameters
     ----------
@@ -64,9 +66,7 @@ def learn_local(
     options : LocalOptions
     """
     whole = _inference(function, features, points, options.n_neighbors)
-    rows = search_rows(points)
-    sample = whole if len(rows) == len(points) else whole.take(rows)
-    return _with_local(function, whole, sample, options)
+    return _with_local(function, whole, _sample(whole), options)
 
 
 def learn_shared_local(
@@ -82,11 +82,12 @@ def learn_shared_local(
     """
     triples = zip(functions, features, points, strict=True)
     wholes = [_inference(f, phi, at, options.n_neighbors) for f, phi, at in triples]
-    parts = [(w, search_rows(at)) for w, at in zip(wholes, points, strict=True)]
-    samples = [w if len(rows) == len(w.points) else w.take(rows) for w, rows in parts]
     assert isinstance(shared.evidence.inference, SharedInference)
-    ratios = shared.evidence.inference.ratios
-    whole, sample = (SharedInference(each, ratios, each[0].points) for each in (wholes, samples))
+    whole = replace(shared.evidence.inference, outputs=wholes, points=points[0])
+    sample = whole
+    if max(map(len, points)) > _SEARCH_LABELS:
+        samples = [_sample(each) for each in wholes]
+        sample = replace(whole, outputs=samples, points=samples[0].points)
     found = _with_local(shared, whole, sample, options)
     if found is None or found.evidence.local is None:
         return None
@@ -102,16 +103,19 @@ def _with_local(
     sample: LocalInference | SharedInference,
     options: LocalOptions,
 ) -> LearnedFunction | None:
-    m, searched = len(whole.points), len(sample.points)
+    m = len(whole.points)
     candidates = _search(function, sample, options.kernel)
     evidences = [_evidence(function, whole, candidate.kernel) for candidate in candidates]
-    best = 0
+    shapes = [candidate.to_theta * np.sqrt(min(_SEARCH_LABELS / m, 1.0)) for candidate in candidates]
+    best, start = 0, candidates[0].theta
     if len(candidates) > 1 and sample is not whole:
         # A sample tells little about how u is correlated far away; one evaluation of all labels does.
-        values = [e.log_posterior(c.theta)[0] for e, c in zip(evidences, candidates, strict=True)]
-        best = int(np.argmax(values))
-    found, evidence = candidates[best], evidences[best]
-    climb = _climb(evidence, found.theta, found.to_theta * np.sqrt(searched / m), _LAST_CLIMB)
+        tops = [_top(e, c.theta, shape) for e, c, shape in zip(evidences, candidates, shapes, strict=True)]
+        best = int(np.argmax([value for value, _ in tops]))
+        start = tops[best][1]
+    evidence = evidences[best]
+    tolerance = _TOLERANCE if sample is whole else _ENOUGH
+    climb = _climb(evidence, start, shapes[best], _LAST_CLIMB, tolerance)
     optimum = optimum_at(evidence, climb.theta, climb.result)
     others = sum(e.evaluations for i, e in enumerate(evidences) if i != best)
     optimum.report.n_evaluations += others + sum(candidate.evaluations for candidate in candidates)
@@ -149,16 +153,9 @@ def _evidence(
     return Evidence(inference, terms, target, space, local)
 
 
-def search_rows(points: Array) -> IntArray:
-    """Labelled rows that the search looks at: all of few, otherwise whole neighbourhoods."""
-    m = len(points)
-    if m <= _SEARCH_LABELS:
-        return np.arange(m)
-    centers = coarse_order(points)[: 2 * _SEARCH_LABELS // _CLUSTER]
-    nearest, _ = NeighborSearch(points)(points[centers], _CLUSTER)
-    # Neighbourhoods overlap: take them until there are enough.
-    _, first = np.unique(nearest, return_index=True)
-    return np.sort(nearest.ravel()[np.sort(first)[:_SEARCH_LABELS]]).astype(np.intp)
+def _sample(whole: LocalInference) -> LocalInference:
+    """What the search looks at."""
+    return whole if len(whole.points) <= _SEARCH_LABELS else whole.part(_SEARCH_LABELS)
 
 
 class _Found(NamedTuple):
@@ -200,11 +197,11 @@ def _search(function: LearnedFunction, sample: LocalInference | SharedInference,
         beside = _evidence(function, sample, other)
         values = {SHAPE: 1.0, **evidence.space.values(climb.theta)}
         if SHAPE in beside.space.free:  # the last one
-            to_other = block_diag(to_theta, [[_SHAPE_STEP]])
+            to_other, limit = block_diag(to_theta, [[_SHAPE_STEP]]), _SHAPE_CLIMB
         else:
-            to_other = to_theta
+            to_other, limit = to_theta, _OTHER_CLIMB
         tried[other] = (
-            _climb(beside, beside.space.inside(values), to_other, _OTHER_CLIMB),
+            _climb(beside, beside.space.inside(values), to_other, limit),
             beside,
             to_other,
         )
@@ -213,7 +210,20 @@ def _search(function: LearnedFunction, sample: LocalInference | SharedInference,
     return [_Found(name, c.theta, to, part.evaluations) for name, (c, part, to) in found.items()]
 
 
-def _climb(evidence: Evidence, start: Array, to_theta: Array, limit: int) -> _Climb:
+def _top(evidence: Evidence, theta: Array, to_theta: Array) -> tuple[float, Array]:
+    """Value and place of the peak, from the value and the gradient beside it and the shape of the peak."""
+    value, gradient = evidence.log_posterior(theta)
+    step = to_theta.T @ gradient
+    length = float(np.linalg.norm(step))
+    share = min(1.0, _FAR_STEP / max(length, _FAR_STEP))
+    low, high = np.transpose(evidence.space.log_bounds())
+    place = np.clip(theta + share * (to_theta @ step), low, high)
+    return value + share * (1.0 - 0.5 * share) * length**2, place
+
+
+def _climb(
+    evidence: Evidence, start: Array, to_theta: Array, limit: int, tolerance: float = _TOLERANCE
+) -> _Climb:
     """Quasi-Newton from `start` along the columns of `to_theta`, within the bounds."""
     best = _Climb(start, -np.inf, None)
     if len(start) == 0:
@@ -235,9 +245,9 @@ def _climb(evidence: Evidence, start: Array, to_theta: Array, limit: int) -> _Cl
 
     # The log posterior is of the order of the number of labels.
     assert isinstance(evidence.inference, LocalInference | SharedInference)
-    ftol = _TOLERANCE / len(evidence.inference.points)
+    ftol = tolerance / len(evidence.inference.points)
     try:
-        result = ascend(objective, np.zeros(len(start)), ftol=ftol, gtol=np.sqrt(_TOLERANCE))
+        result = ascend(objective, np.zeros(len(start)), ftol=ftol, gtol=np.sqrt(tolerance))
     except _LimitReached:
         result = OptimizeResult(success=False, message=f"STOP: {limit} evaluations")
     return best._replace(result=result)

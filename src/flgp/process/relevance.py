@@ -16,8 +16,9 @@ from scipy import linalg
 from scipy.spatial.distance import cdist
 
 from .._linalg import log_determinant, safe_cholesky
-from .._typing import Array, IntArray
+from .._typing import Array
 from ..likelihoods import Bernoulli, Categorical, Gaussian, Heteroscedastic
+from ..terms.local.neighborhoods import evenly
 from .ascent import ascend
 from .class_models import class_columns
 from .evidence import Target
@@ -54,6 +55,7 @@ class Relevance:
     local: Array  # (q,) 1/length scale
     linear: Array  # (q,) prior standard deviations of the slopes, mean square 1
     shares: Array  # (q,) of the mean squared gradient of f along the columns, in standard deviations
+    separate: bool = False  # whether each column has a factor of its own
 
     @property
     def uneven(self) -> bool:
@@ -98,7 +100,7 @@ def learn_relevance(points: Array, labels: Array, weight: Array, kind: Kind) -> 
         A weight w counts as w labels.
     kind : Kind
     """
-    rows = _evenly(len(points), kind.most)
+    rows = evenly(len(points), kind.most)
     X, Y, weight = points[rows] - points[rows].mean(axis=0), labels[rows], weight[rows]
     deviation = X.std(axis=0)
     varied = deviation > _LEAST_DEVIATION
@@ -107,7 +109,7 @@ def learn_relevance(points: Array, labels: Array, weight: Array, kind: Kind) -> 
     X, own, q = X[:, varied], deviation[varied], int(varied.sum())
     units = [np.ones(q)] if own.max() < _UNEVEN * own.min() else [np.ones(q), own]
     # The way is found with few labels, and only the end of it with all.
-    few = _evenly(len(X), _FEW)
+    few = evenly(len(X), _FEW)
     models = [_DenseModel(X[few] / unit, Y[few], weight[few], kind.spread) for unit in units]
     climbs = [model.climb(np.log([0.2, 0.5, 0.3, 1.0]), _STEPS) for model in models]
     best = int(np.argmax([value for value, _ in climbs]))
@@ -137,6 +139,7 @@ def learn_relevance(points: Array, labels: Array, weight: Array, kind: Kind) -> 
         spread(factors, float(factors.mean())),
         spread(linear / np.sqrt(np.mean(linear**2)), 1.0),
         spread(parts / parts.sum(), 0.0),
+        separate,
     )
 
 
@@ -146,11 +149,6 @@ def _inverse_from(L: Array) -> Array:
     assert info == 0
     lower = np.tril(inverse, -1)
     return np.tril(inverse) + lower.T
-
-
-def _evenly(count: int, most: int) -> IntArray:
-    """At most so many of the rows 0, …, count - 1."""
-    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.intp))
 
 
 class _DenseModel:

@@ -17,11 +17,11 @@ Function = Callable[[Array], Array]
 def select(X: Any, columns: IntArray | None, function: Function | None = None) -> Any:
     """Selected columns of rows, in memory or not, and a function of these; None selects all."""
     if columns is not None:
-        X = X[:, columns] if isinstance(X, np.ndarray) else mapped(X, _Picked(columns), len(columns))
-    return X if function is None else mapped(X, function, X.shape[1])
+        X = X[:, columns] if isinstance(X, np.ndarray) else _mapped(X, _Picked(columns), len(columns))
+    return X if function is None else _mapped(X, function, X.shape[1])
 
 
-def mapped(X: Any, function: Function, width: int) -> Any:
+def _mapped(X: Any, function: Function, width: int) -> Any:
     """A function of each block of rows that gives `width` columns."""
     return function(X) if isinstance(X, np.ndarray) else MappedRows(X, function, width)
 

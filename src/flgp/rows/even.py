@@ -9,13 +9,13 @@ import numpy as np
 from .._stored import stored
 from .._typing import Array, IntArray, RowLike
 from .blocks import row_blocks
-from .columns import mapped
+from .columns import MappedRows
 
-# Tails are heavy where the excess kurtosis is above that of a Laplace or exponential tail's two sides.
+# Tails are heavy where the excess kurtosis is above 3, that of the Laplace distribution.
 _HEAVY = 3.0
-# Units that differ by less than this are one.
+# Units that differ by a smaller factor count as the same.
 _UNEVEN = 2.0
-# Where numbers, in units of the tail, are cut: rows to predict may be anywhere.
+# Numbers, in units of the tail, are cut here: rows to predict may be so far away that they overflow.
 _FARTHEST = 1e300
 # Deviations, of a column's offset, that rounding may have made; and a variance that has lost its digits.
 _ROUNDED, _LEAST = 1e-14, 1e-300
@@ -39,7 +39,8 @@ class EvenColumns:
         """Of rows (n, q), whose tails are judged by a sample of them (k, q)."""
         center, unit = np.array([_tail(column) for column in sample.T]).T
         squashed = cls(center, unit, np.ones(len(unit)))
-        summary = summarize(mapped(rows, squashed, len(unit)), np.arange(len(unit)))
+        # In blocks also where all rows are in memory, which need no second copy there.
+        summary = summarize(MappedRows(rows, squashed, len(unit)), np.arange(len(unit)))
         # What is squashed stays as it is; the others move to their mean.
         center = np.where(unit > 0, center, center + summary.mean)
         return cls(center, unit, common_scale(summary))

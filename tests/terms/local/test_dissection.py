@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -45,7 +46,7 @@ def test_separate_clusters_are_never_joined(rng):
     own = [previous_neighborhoods(part, 8, coarse_to_fine(part, rng)) for part in clusters]
     near = previous_neighborhoods(points, 8, np.arange(400))
     joined = np.concatenate([part.neighbors + 100 * i for i, part in enumerate(own)])
-    fronts = dissect(points, type(near)(joined, near.cross, near.within))
+    fronts = dissect(points, replace(near, neighbors=joined))
     cluster = np.arange(400) // 100
     for front in fronts:
         assert len(np.unique(cluster[np.concatenate([front.own, front.border])])) == 1

@@ -40,7 +40,7 @@ def test_against_dense_matrices(rng, m, p, k):
     np.testing.assert_allclose(diagonal, np.diag(inverse), atol=1e-9)
     expected = conditional @ inverse
     np.testing.assert_allclose(products[:, 0], np.diag(expected), atol=1e-9)
-    expected = np.take_along_axis(expected, prior.neighbors, axis=1)
+    expected = np.take_along_axis(expected, prior.near.neighbors, axis=1)
     np.testing.assert_allclose(products[:, 1:], expected, atol=1e-9)
 
 

@@ -28,6 +28,7 @@ GRAPH: dict[str, Any] = {
     "n_eigenpairs": EIGENPAIRS,
     "random_state": 0,
     "residual": None,
+    "scaling": None,
     "n_jobs": 1,
 }
 # (true likelihood, fitted likelihood, standard deviation of f)

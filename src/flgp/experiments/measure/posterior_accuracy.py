@@ -60,7 +60,7 @@ def posteriors(
 
     The hyperparameters maximise the evidence of expectation propagation.
     """
-    options = {"linear": None, "residual": None, "calibrate": False, **options}
+    options = {"linear": None, "residual": None, "calibrate": False, "scaling": None, **options}
     learned = FLGPClassifier(**options).fit(X, labels)
     fixed: dict[str, Any] = {"diffusion_time": learned.diffusion_time_, "amplitude": learned.amplitude_}
     chains: dict[str, Any] = {"inference": "gibbs", "n_chains": 4, "n_draws": draws, "n_warmup": draws // 2}

@@ -48,6 +48,7 @@ class ManyLabels(Experiment):
             n_eigenpairs=job["M"],
             linear=None,
             residual=None,
+            scaling=None,
             random_state=anchors,
             n_jobs=threads_for(n),
         )

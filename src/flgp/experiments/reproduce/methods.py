@@ -93,7 +93,7 @@ def _flgp(method: str, setting: Setting) -> dict[str, Any]:
             "n_anchors": setting.s,
             "n_neighbors": setting.r,
         }
-    return {**shared, **graph, "n_eigenpairs": setting.M}
+    return {**shared, **graph, "n_eigenpairs": setting.M, "scaling": None}
 
 
 def _glgp(method: str, setting: Setting) -> dict[str, Any]:

@@ -117,6 +117,7 @@ def _contraction(job: Mapping[str, Any], one: list[int]) -> Row:
         n_anchors=job["s"],
         n_eigenpairs=job["M"],
         residual=None,
+        scaling=None,
         random_state=one[2],
         n_jobs=threads_for(n),
     ).fit(data.X, only_at(known, f + data.noise))

@@ -19,8 +19,8 @@ _SHARES, _TRIALS = (0.08, 0.16, 0.24, 0.32, 0.4, 0.5, 0.6), 64
 # Costs in columns of a product with s anchors: of a pair that passes the bound (points have three times as
 # many of them as anchors), and of the bound itself.
 _COST_OF_PAIR, _COST_OF_BOUND = 10_000, 10
-# Rounding errors of single precision, relative to the sizes of point and anchor; generous.
-SINGLE = 1e-5
+# Rounding errors of single and double precision, relative to the sizes of point and anchor; generous.
+SINGLE, DOUBLE = 1e-5, 1e-5 * 2.0**-29
 # Anchors beyond r that set the limit of the search, and pairs in a row from which on it is too slow.
 _SPARE, _TOO_MANY = 2, 200
 
@@ -73,8 +73,10 @@ class DistanceBounds:
                 best, lowest = k, cost
         return None if best is None else cls(anchors, rotation, best)
 
-    def among(self, kept: BoolArray) -> Self:
-        """The same for some of the anchors."""
+    def among(self, kept: BoolArray) -> Self | None:
+        """The same for some of the anchors; None if so few are left that all columns are as quick."""
+        if np.count_nonzero(kept) < _FEWEST_ANCHORS:
+            return None
         other = copy(self)
         other.rest, other.rest_norms = self.rest[kept], self.rest_norms[kept]
         other.across = np.ascontiguousarray(self.across[:, kept])

@@ -11,7 +11,7 @@ from scipy.spatial import cKDTree
 
 from ..._threads import current_threads
 from ..._typing import Array, BoolArray, IntArray
-from .bounds import SINGLE, DistanceBounds
+from .bounds import DOUBLE, SINGLE, DistanceBounds
 from .tiles import score_tiles, smallest
 
 # Above this many columns a KD-tree visits most of its leaves and BLAS is faster.
@@ -54,7 +54,8 @@ class NeighborSearch:
 
     def among(self, kept: BoolArray) -> NeighborSearch:
         """The same among some of the anchors."""
-        if self._tree is not None:
+        # Without an outlier the others have a unit of their own, in which single precision tells them apart.
+        if self._tree is not None or 4.0 * self._half_norms[kept].max() < self._half_norms.max():
             return NeighborSearch(self.anchors[kept])
         other = copy(self)
         other.anchors, other._half_norms = self.anchors[kept], self._half_norms[kept]
@@ -100,26 +101,30 @@ class NeighborSearch:
                 index[own], sqdist[own] = found[:, :r], exact[:, :r]
                 gap = (exact[:, -1] - exact[:, r - 1]) / self._unit**2
                 if count < len(self.anchors):
-                    doubtful.append(own.start + np.flatnonzero(gap <= 4.0 * self._rounding(scaled[own])))
-        self._settle_ties(X, scaled, np.concatenate(doubtful), index, sqdist)
+                    rounding = SINGLE * self._sizes(scaled[own])
+                    doubtful.append(own.start + np.flatnonzero(gap <= 4.0 * rounding))
+        self._settle_ties(X, np.concatenate(doubtful), index, sqdist)
         return index, sqdist
 
-    def _settle_ties(self, X: Array, scaled: Array, which: IntArray, index: IntArray, sqdist: Array) -> None:
+    def _settle_ties(self, X: Array, which: IntArray, index: IntArray, sqdist: Array) -> None:
         """Rows whose spare candidates are as near as the others, as far as single precision can tell.
 
         Their nearest anchors would depend on rounding, and that on a row's place in a matrix product: all
-        anchors within rounding are ranked in double precision, equal ones by their numbers.
+        anchors within the rounding of a product in double precision are ranked, equal ones by their numbers.
         """
-        r = index.shape[1]
-        for rows, score in score_tiles(scaled[which], self._centered, self._half_norms):
-            own = which[rows]
-            limit = np.partition(score, r - 1, axis=1)[:, r - 1] + 2.0 * self._rounding(scaled[own])
+        if len(which) == 0:
+            return
+        r, scaled = index.shape[1], (X[which] - self._center) / self._unit
+        centered = (self.anchors - self._center) / self._unit
+        half_norms = 0.5 * np.einsum("ij,ij->i", centered, centered)
+        for rows, score in score_tiles(scaled, centered.T, half_norms):
+            limit = np.partition(score, r - 1, axis=1)[:, r - 1] + 2.0 * DOUBLE * self._sizes(scaled[rows])
             row, anchor = np.nonzero(score <= limit[:, None])
-            index[own], sqdist[own] = self._ranked(X[own], row, anchor, r)
+            index[which[rows]], sqdist[which[rows]] = self._ranked(X[which[rows]], row, anchor, r)
 
-    def _rounding(self, scaled: Array) -> Array:
-        """What single precision may add to half the squared distances of rows (b,)."""
-        return SINGLE * self._largest * (np.sqrt(np.einsum("ij,ij->i", scaled, scaled)) + self._largest)
+    def _sizes(self, scaled: Array) -> Array:
+        """What rounding errors of half the squared distances of rows (b, p) are relative to, (b,)."""
+        return self._largest * (np.sqrt(np.einsum("ij,ij->i", scaled, scaled)) + self._largest)
 
     def _ranked(self, X: Array, row: IntArray, anchor: IntArray, r: int) -> tuple[IntArray, Array]:
         """The nearest r anchors of each row among pairs, rows ascending, in double precision."""

@@ -1,4 +1,4 @@
-"""Tiles of distances between points and anchors, in single precision."""
+"""Tiles of distances between points and anchors."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def tile_rows(n_anchors: int) -> int:
 def score_tiles(points: Array, across: Array, half_norms: Array) -> Iterator[tuple[slice, Array]]:
     """Tiles of ½|u|² - x·u, which orders the anchors of a row x as their distances do.
 
-    `points` (n, p), anchors `across` (p, s) and `half_norms` (s,) in single precision. Each tile overwrites
+    `points` (n, p), anchors `across` (p, s) and `half_norms` (s,) have one precision. Each tile overwrites
     the last one: allocating new memory would cost as much as the work on it.
     """
     n_rows = tile_rows(len(half_norms))
-    tile = np.empty((min(n_rows, len(points)), len(half_norms)), dtype=np.float32)
+    tile = np.empty((min(n_rows, len(points)), len(half_norms)), dtype=across.dtype)
     for start in range(0, len(points), n_rows):
         rows = slice(start, min(start + n_rows, len(points)))
         score = tile[: rows.stop - start]

@@ -11,31 +11,38 @@ from ...geometry.point_cloud.neighbors import NeighborSearch
 
 # Distance of the entries that pad short neighbourhoods: the correlation there is exactly 0, and the square is
 # still finite.
-_FAR = 1e100
+FAR = 1e100
 # Number of grids in the ordering: the smallest cell is 2^-30 of the whole.
 _LEVELS = 60
 # Distances whose inverse, times the finest level, would overflow; and what to multiply them by.
 _TINY, _ENLARGED = 1e-270, 2.0**500
+# Points of a neighbourhood where labels are taken in whole ones.
+_CLUSTER = 50
 # Coordinates handled at once (4 MB), so that they stay in cache.
 _BATCH_ENTRIES = 500_000
 
 
 @dataclass(frozen=True)
 class Neighborhoods:
-    """The k nearest previous neighbours N(i) of every labelled point, with all distances inside the set.
+    """The k nearest previous neighbours N(i) of labelled points, with all distances inside the set.
 
-    Rows keep the numbering of the labelled points. A point with fewer than k previous points is padded with
-    its own number at a distance where every covariance is 0. Memory: m·k²/2 numbers, about as much as Φ.
+    Neighbours have the numbering of the labelled points. A point with fewer than k previous points is padded
+    with its own number at a distance where every covariance is 0. Memory: m·k²/2 numbers, about as much as Φ.
     """
 
-    neighbors: IntArray  # (m, k)
-    cross: Array  # (k, m) |x_i - x_j|, j in N(i)
-    within: Array  # (k(k-1)/2, m) |x_j - x_l|, j and l in N(i), in the order of `pair_columns`
+    rows: IntArray  # (s,) the points i: all m in order, or some
+    neighbors: IntArray  # (s, k)
+    cross: Array  # (k, s) |x_i - x_j|, j in N(i)
+    within: Array  # (k(k-1)/2, s) |x_j - x_l|, j and l in N(i), in the order of `pair_columns`
 
     @property
     def n_neighbors(self) -> int:
         """Neighbours of a point, k."""
         return self.neighbors.shape[1]
+
+    def take(self, rows: IntArray) -> Neighborhoods:
+        """Those of some of the points."""
+        return Neighborhoods(self.rows[rows], self.neighbors[rows], self.cross[:, rows], self.within[:, rows])
 
 
 def pair_columns(k: int) -> list[tuple[int, slice]]:
@@ -98,6 +105,26 @@ def coarse_to_fine(points: Array, rng: np.random.Generator) -> IntArray:
     return order  # the points left at the end are duplicates
 
 
+def coarse_order(points: Array) -> IntArray:
+    """From coarse to fine, whatever the order of the rows."""
+    canonical = np.lexsort(points.T)
+    return canonical[coarse_to_fine(points[canonical], np.random.default_rng(0))]
+
+
+def evenly(count: int, most: int) -> IntArray:
+    """At most so many of 0, …, count - 1."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.intp))
+
+
+def compact_rows(points: Array, count: int) -> IntArray:
+    """`count` rows in whole neighbourhoods, all over the set: long and short distances are seen in them."""
+    centers = coarse_order(points)[: max(1, 2 * count // _CLUSTER)]
+    nearest, _ = NeighborSearch(points)(points[centers], min(_CLUSTER, len(points)))
+    # Neighbourhoods overlap: take them until there are enough.
+    _, first = np.unique(nearest, return_index=True)
+    return np.sort(nearest.ravel()[np.sort(first)[:count]]).astype(np.intp)
+
+
 def previous_neighborhoods(points: Array, n_neighbors: int, order: IntArray) -> Neighborhoods:
     """Condition every labelled point on its nearest previous points.
 
@@ -113,35 +140,45 @@ def previous_neighborhoods(points: Array, n_neighbors: int, order: IntArray) -> 
     check_neighbor_count(n_neighbors)
     points = np.ascontiguousarray(points, dtype=np.float64)
     m = len(points)
-    k = min(n_neighbors, m - 1)
-    ordered = _previous(points[order], k)  # positions in `order`, or -1
-    neighbors = np.empty((m, k), dtype=np.intp)
-    neighbors[order] = np.where(ordered < 0, order[:, None], order[ordered])
+    neighbors = previous_neighbors(points, n_neighbors, order, np.arange(m))
+    k = neighbors.shape[1]
     missing = neighbors == np.arange(m)[:, None]
     cross = np.empty((k, m))
     for slot in range(k):
         difference = points - points[neighbors[:, slot]]
         cross[slot] = np.sqrt(np.einsum("ij,ij->i", difference, difference))
-    cross[missing.T] = _FAR
+    cross[missing.T] = FAR
     within = distances_within(points, neighbors)
     first, second = np.triu_indices(k, 1)
     for row in np.flatnonzero(missing.any(axis=1)):
-        within[missing[row, first] | missing[row, second], row] = _FAR
-    return Neighborhoods(neighbors, cross, within)
+        within[missing[row, first] | missing[row, second], row] = FAR
+    return Neighborhoods(np.arange(m), neighbors, cross, within)
 
 
-def _previous(points: Array, k: int) -> IntArray:
-    """Positions (m, k) of the nearest earlier points, padded with -1.
+def previous_neighbors(points: Array, n_neighbors: int, order: IntArray, rows: IntArray) -> IntArray:
+    """The nearest previous points of some rows, (s, k) row numbers; where there are none, its own number."""
+    m = len(points)
+    place = np.empty(m, dtype=np.intp)
+    place[order] = np.arange(m)
+    positions = np.sort(place[rows])
+    ordered = _previous(points[order], min(n_neighbors, m - 1), positions)
+    found = np.where(ordered < 0, positions[:, None], ordered)
+    return order[found[np.searchsorted(positions, place[rows])]]
+
+
+def _previous(points: Array, k: int, positions: IntArray) -> IntArray:
+    """Positions (s, k) of the nearest earlier points of some positions, ascending, padded with -1.
 
     The range doubles, so that in every round about half of the neighbours of a point come before it and few
     points must be queried again with a larger count.
     """
     m = len(points)
-    found = np.full((m, k), -1, dtype=np.intp)
+    found = np.full((len(positions), k), -1, dtype=np.intp)
     start, stop = 0, min(m, 4 * k + 1)
     while start < m:
         search = NeighborSearch(points[:stop])
-        rows, count = np.arange(start, stop), min(stop, 2 * k + 8)
+        which = np.flatnonzero((positions >= start) & (positions < stop))
+        rows, count = positions[which], min(stop, 2 * k + 8)
         while rows.size:
             candidates, _ = search(points[rows], count)
             earlier = candidates < rows[:, None]
@@ -150,7 +187,7 @@ def _previous(points: Array, k: int) -> IntArray:
             front = np.argsort(~earlier[enough], axis=1, kind="stable")[:, :k]
             chosen = np.take_along_axis(candidates[enough], front, axis=1)
             valid = np.take_along_axis(earlier[enough], front, axis=1)
-            found[rows[enough], : front.shape[1]] = np.where(valid, chosen, -1)
-            rows, count = rows[~enough], min(stop, 2 * count)
+            found[which[enough], : front.shape[1]] = np.where(valid, chosen, -1)
+            which, rows, count = which[~enough], rows[~enough], min(stop, 2 * count)
         start, stop = stop, min(m, 2 * stop)
     return found

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from ..._threads import thread_map
-from ..._typing import Array, IntArray
+from ..._typing import Array
 from .batched import cholesky, solve_lower, solve_upper
 from .euclidean import LocalModel, has_shape
 from .neighborhoods import Neighborhoods, pair_columns
@@ -19,21 +19,22 @@ _BATCH_ENTRIES = 500_000
 
 @dataclass(frozen=True)
 class VecchiaFactor:
-    """Row i of y given its neighbours: N(Σ_j B_ij y_j, F_i), and log|Σ| = Σ log F_i."""
+    """Row i of y given its neighbours: N(Σ_j B_ij y_j, F_i), and log|Σ| = Σ log F_i; or s of the m rows."""
 
-    neighbors: IntArray  # (m, k)
-    coefficients: Array  # (m, k) the non-zeros of B
-    variances: Array  # (m,) F
+    near: Neighborhoods
+    size: int  # m
+    coefficients: Array  # (s, k) the non-zeros of B
+    variances: Array  # (s,) F
 
     @property
     def matrix(self) -> sparse.csr_array:
-        """F^(-1/2) (I - B), sparse (m, m): W with Σ⁻¹ = WᵀW."""
-        m, k = self.neighbors.shape
-        values = np.concatenate([np.ones((m, 1)), -self.coefficients], axis=1)
+        """F^(-1/2) (I - B), sparse (s, m): W with Σ⁻¹ = WᵀW."""
+        s, k = self.near.neighbors.shape
+        values = np.concatenate([np.ones((s, 1)), -self.coefficients], axis=1)
         values /= np.sqrt(self.variances)[:, None]
-        columns = np.concatenate([np.arange(m)[:, None], self.neighbors], axis=1)
-        pointers = np.arange(0, m * (k + 1) + 1, k + 1)
-        return sparse.csr_array((values.ravel(), columns.ravel(), pointers), shape=(m, m))
+        columns = np.concatenate([self.near.rows[:, None], self.near.neighbors], axis=1)
+        pointers = np.arange(0, s * (k + 1) + 1, k + 1)
+        return sparse.csr_array((values.ravel(), columns.ravel(), pointers), shape=(s, self.size))
 
     @property
     def log_determinant(self) -> float:
@@ -49,8 +50,8 @@ class VecchiaSlopes:
     ∂B = -∂B/∂ log σ² and ∂F = F - ∂F/∂ log σ².
     """
 
-    coefficients: Array  # (2 or 3, m, k) ∂B
-    variances: Array  # (2 or 3, m) ∂F
+    coefficients: Array  # (2 or 3, s, k) ∂B
+    variances: Array  # (2 or 3, s) ∂F
 
     def chain(self, factor: VecchiaFactor, by_coefficient: Array, by_variance: Array) -> Array:
         """Gradient in (log ℓ, log a_u², log σ²) and, where there is a shape, log α.
@@ -58,9 +59,9 @@ class VecchiaSlopes:
         Parameters
         ----------
         factor : VecchiaFactor
-        by_coefficient : array of shape (m, k)
+        by_coefficient : array of shape (s, k)
             Derivatives of a function in B.
-        by_variance : array of shape (m,)
+        by_variance : array of shape (s,)
             The same in F.
         """
         log_length, log_noise, *log_shape = self.variances @ by_variance + np.tensordot(
@@ -126,7 +127,7 @@ def batches(m: int, k: int) -> list[slice]:
 def vecchia_factor(
     near: Neighborhoods, local: LocalModel, noise_scale: Array
 ) -> tuple[VecchiaFactor, VecchiaSlopes]:
-    """Factor of Σ = K_u + σ² diag(v) and its exact derivatives, O(m k³).
+    """Factor of Σ = K_u + σ² diag(v) and its exact derivatives, O(s k³).
 
     Parameters
     ----------
@@ -135,18 +136,18 @@ def vecchia_factor(
     noise_scale : array of shape (m,)
         v, the relative noise variances.
     """
-    m, k = near.neighbors.shape
+    s, k = near.neighbors.shape
     noise = local.noise_variance * np.asarray(noise_scale, dtype=np.float64)
-    B, F = np.empty((m, k)), np.empty(m)
+    B, F = np.empty((s, k)), np.empty(s)
     count = 3 if has_shape(local.kernel) else 2
-    slopes = VecchiaSlopes(np.empty((count, m, k)), np.empty((count, m)))
+    slopes = VecchiaSlopes(np.empty((count, s, k)), np.empty((count, s)))
 
     def fill(rows: slice) -> None:
-        neighbor_noise = noise[near.neighbors[rows]].T
+        own_noise, neighbor_noise = noise[near.rows[rows]], noise[near.neighbors[rows]].T
         system = conditionals(local, near.within[:, rows], near.cross[:, rows], neighbor_noise)
         b = system.weights
         B[rows] = b.T
-        F[rows] = local.diagonal + noise[rows] - system.explained
+        F[rows] = local.diagonal + own_noise - system.explained
         noise_b = neighbor_noise * b
         # ∂c and ∂Σ_NN b for each parameter, in the order of the slopes.
         cross = local.slopes(near.cross[:, rows], system.cross)
@@ -160,8 +161,8 @@ def vecchia_factor(
         slopes.coefficients[:, rows] = solved.transpose(1, 2, 0)
         for which, (c, s) in enumerate(zip(by_cross, by_block, strict=True)):
             slopes.variances[which, rows] = np.einsum("kb,kb->b", b, s - 2.0 * c)
-        slopes.variances[1, rows] += noise[rows]
+        slopes.variances[1, rows] += own_noise
 
-    for _ in thread_map(fill, batches(m, k)):
+    for _ in thread_map(fill, batches(s, k)):
         pass
-    return VecchiaFactor(near.neighbors, B, F), slopes
+    return VecchiaFactor(near, len(noise), B, F), slopes
