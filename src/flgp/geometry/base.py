@@ -49,7 +49,7 @@ class Rows(Protocol):
         ...
 
     def limit(self, sizes: Array) -> Array:
-        """Sums of abs(z_j) times sizes_j (b,): limits of the length of Σ z_j v_j for vectors of these sizes (s,)."""
+        """Sums of abs(z_j) times sizes_j (b,): limits of the length of Σ z_j v_j, v_j of these sizes (s,)."""
         ...
 
     def take(self, part: slice | IntArray) -> Rows:
