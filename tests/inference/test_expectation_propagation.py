@@ -1,5 +1,7 @@
 """EP where it is hard: separable labels under wide priors, near duplicates, both forms of the algebra."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ from flgp.inference import expectation_propagation
 from flgp.inference.expectation_propagation import ExpectationPropagation
 from flgp.inference.posterior import Point
 from flgp.inference.sites import DualSolver, PrimalSolver
-from flgp.likelihoods import Bernoulli, Observations, Poisson
+from flgp.likelihoods import Bernoulli, NegativeBinomial, Observations, Poisson
 
 
 def test_separable_labels_under_a_very_wide_prior():
@@ -44,6 +46,22 @@ def test_near_duplicates_settle_in_few_sweeps(monkeypatch):
         obs = Observations.of((features[:, 0] > 0).astype(float))
         result = ExpectationPropagation(features, obs).evaluate(Point(np.full(20, amplitude), Bernoulli()))
         assert result.log_evidence < 0
+
+
+def test_one_of_many_points_costs_less_and_is_as_good(monkeypatch, rng):
+    features, d = rng.normal(size=(40, 20)), np.exp(-np.linspace(0, 3, 20))
+    obs = Observations.of(rng.poisson(np.exp(features @ (np.sqrt(d) * rng.normal(size=20)))))
+    inference, at = ExpectationPropagation(features, obs), Point(d, NegativeBinomial(dispersion=0.5))
+    sweeps, moments = [], ExpectationPropagation._moments
+    monkeypatch.setattr(ExpectationPropagation, "_moments", lambda *a: (sweeps.append(1), moments(*a))[1])
+    fine = inference.evaluate(at)
+    count = len(sweeps)
+    monkeypatch.setattr("flgp.likelihoods._base.Likelihood.tilted_parameter_gradient", None)
+    quick = inference.evaluate(replace(at, one_of_many=True))
+    assert len(sweeps) - count < count
+    assert quick.log_evidence == pytest.approx(fine.log_evidence, abs=1e-6)
+    sd = np.linalg.norm(features @ fine.posterior.factor, axis=1)
+    assert np.abs(features @ (quick.posterior.mean - fine.posterior.mean) / sd).max() < 3e-4
 
 
 def test_both_forms_give_the_same_marginals():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.special import ndtr
+from scipy.special import log_ndtr, logsumexp, ndtr
 
 from flgp.likelihoods import Categorical, Observations
 
@@ -52,6 +52,33 @@ def test_derivatives_are_those_of_the_normaliser(problem):
         up, middle, down = at(step), at(0.0), at(-step)
         np.testing.assert_allclose(found.gradient[c], (up - down) / (2 * h), atol=1e-5)
         np.testing.assert_allclose(found.curvature[c], -(up - 2 * middle + down) / h**2, atol=1e-4)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 10])
+@pytest.mark.parametrize("spread", [1.0, 30.0, 300.0])
+@pytest.mark.parametrize("variance", [0.0, 0.01, 1.0, 100.0])
+def test_labels_that_contradict_all_others(n_classes, spread, variance, rng):
+    """Log Z and its derivatives, which are the means and variances, against 40,000 nodes."""
+    mean = spread * rng.standard_normal((n_classes, 4))
+    mean[0, 0] = mean[1:, 0].min() - spread  # the label least of all, and most of all
+    mean[0, 1] = mean[1:, 1].max() + spread
+    sd = np.sqrt(1.0 + variance)
+    found = Categorical(n_classes).tilted(Observations.of(np.zeros(4)), mean, np.full(mean.shape, variance))
+    for i, own in enumerate(mean.T):
+        w = np.linspace(own.min() - 12.0 * sd, own.max() + 12.0 * sd, 40_001)
+        z = (w - own[:, None]) / sd
+        log_cdf = log_ndtr(z[1:])
+        log_density = log_cdf.sum(axis=0) - 0.5 * z[0] ** 2 - 0.5 * np.log(2.0 * np.pi) - np.log(sd)
+        total = logsumexp(log_density)
+        p = np.exp(log_density - total)
+        hazard = np.exp(-0.5 * z[1:] ** 2 - 0.5 * np.log(2.0 * np.pi) - log_cdf)
+        slopes = np.vstack([z[0], -hazard]) / sd
+        bends = np.vstack([np.ones_like(w), hazard * (z[1:] + hazard)]) / sd**2
+        gradient = slopes @ p
+        curvature = bends @ p - (slopes - gradient[:, None]) ** 2 @ p
+        np.testing.assert_allclose(found.log_normalizer[i], total + np.log(w[1] - w[0]), rtol=1e-9, atol=1e-6)
+        np.testing.assert_allclose(found.gradient[:, i], gradient, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(found.curvature[:, i], curvature, atol=2e-6)
 
 
 def test_extremes():

@@ -30,7 +30,7 @@ class KnownPosterior:
         self.space = HyperSpace(names, {}, bounds, {name: Flat() for name in names})
         self.function = function
 
-    def evaluate(self, theta):
+    def evaluate(self, theta, one_of_many=False):
         value = self.function(theta)
         gradient = np.array(
             [(self.function(theta + h) - self.function(theta - h)) / 2e-5 for h in 1e-5 * np.eye(len(theta))]

@@ -15,6 +15,8 @@ from .sites import Marginals, SiteSolver, make_solver
 
 _PARALLEL_SWEEPS, _SEQUENTIAL_SWEEPS = 100, 60
 _TOLERANCE, _ROUGH_TOLERANCE = 1e-6, 3e-3
+# At a point of a quadrature over hyperparameters, which itself is right to 3e-4.
+_ONE_OF_MANY = 1e-4
 _MEMORY = 6
 # Cavity precisions are kept at least this share of the marginal precision.
 _SMALLEST_CAVITY = 1e-8
@@ -109,7 +111,7 @@ class ExpectationPropagation:
     def _evaluate(self, at: Point) -> Evaluation:
         likelihood, solver = at.one_function, make_solver(self.features, at.d)
         sites = np.zeros((2, len(self.features))) if at.state is None else at.state
-        tolerance = _ROUGH_TOLERANCE if at.rough else _TOLERANCE
+        tolerance = _ROUGH_TOLERANCE if at.rough else _ONE_OF_MANY if at.one_of_many else _TOLERANCE
         settled = self._settled(solver, at.d, likelihood, sites, tolerance)
         nothing = np.zeros_like(sites)
         last = settled or self._moments(solver.marginals(*nothing), likelihood, nothing)
@@ -122,9 +124,11 @@ class ExpectationPropagation:
             + 0.5 * float(nu @ marginals.mean)
             + float(np.sum(tilted.log_normalizer + 0.5 * np.log(scaled) - 0.5 * exponent / scaled))
         )
-        own = likelihood.tilted_parameter_gradient(self.obs, self.offset + mean, variance)
         gradient, posterior = solver.finish(marginals, tau, nu)
-        by_parameter = np.array([np.sum(part) for part in own])
+        by_parameter = np.full(len(likelihood.parameter_names), np.nan)
+        if not at.one_of_many:
+            own = likelihood.tilted_parameter_gradient(self.obs, self.offset + mean, variance)
+            by_parameter = np.array([np.sum(part) for part in own])
         # A cavity is the posterior without that label, so its normaliser is a left-out prediction.
         left_out = LeftOut(tilted.log_normalizer, self.offset + mean, variance)
         value = -np.inf if settled is None else log_evidence

@@ -82,6 +82,8 @@ class Point:
     local: LocalModel | None = None  # without noise
     state: Array | None = None  # of an evaluation nearby, to start from
     rough: bool = False  # an inner iteration may stop earlier
+    # One of many points of a quadrature: last digits and slopes in the likelihood's parameters do not matter.
+    one_of_many: bool = False
 
     @property
     def noise(self) -> float:

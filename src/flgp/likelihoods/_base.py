@@ -159,14 +159,24 @@ class Likelihood(ABC):
         """
         return tilted_moments(self, obs, mean, variance)
 
-    def _with_weights(self, plain: Tilted, obs: Observations, mean: Array, variance: Array) -> Tilted:
-        """`plain`, made for unit weights, with rows of other weights by quadrature."""
-        rows = np.flatnonzero(obs.weight != 1.0)
-        if len(rows):
-            others = tilted_moments(self, obs.take(rows), mean[rows], variance[rows])
-            for whole, part in zip(plain, others, strict=True):
-                whole[rows] = part
-        return plain
+    def _with_weights(
+        self,
+        closed_form: Callable[[Observations, Array, Array], Tilted],
+        obs: Observations,
+        mean: Array,
+        variance: Array,
+    ) -> Tilted:
+        """`closed_form`, which is for unit weights, with rows of other weights by quadrature."""
+        unit = obs.weight == 1.0
+        if unit.all():
+            return closed_form(obs, mean, variance)
+        result = tilted_moments(self, obs.take(~unit), mean[~unit], variance[~unit])
+        if unit.any():
+            others, result = result, Tilted(*np.empty((3, len(unit))))
+            plain = closed_form(obs.take(unit), mean[unit], variance[unit])
+            for whole, weighted, part in zip(result, others, plain, strict=True):
+                whole[~unit], whole[unit] = weighted, part
+        return result
 
     def tilted_parameter_gradient(self, obs: Observations, mean: Array, variance: Array) -> list[Array]:
         """∂ log Z / ∂ log parameter of `tilted`, one array (m,) for each of `parameter_names`.

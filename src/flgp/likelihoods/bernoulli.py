@@ -56,7 +56,9 @@ class Bernoulli(Proportion):
         """In closed form for rows of unit weight, by quadrature for the others."""
         mean, variance = (np.broadcast_to(np.asarray(v, dtype=float), obs.y.shape) for v in (mean, variance))
         closed_form = logistic_tilted if self.link == "logit" else probit_tilted
-        return self._with_weights(closed_form(_sign(obs), mean, variance), obs, mean, variance)
+        return self._with_weights(
+            lambda rows, *gaussian: closed_form(_sign(rows), *gaussian), obs, mean, variance
+        )
 
     def conditional_mean(self, f: Array) -> Array:
         """P(y = 1 | f)."""

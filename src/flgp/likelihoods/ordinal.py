@@ -150,7 +150,7 @@ class Ordinal(Likelihood):
     def tilted(self, obs: Observations, mean: Array, variance: Array) -> Tilted:
         """The difference of two logistic integrals for rows of unit weight, by quadrature for the others."""
         mean, variance = (np.broadcast_to(np.asarray(v, dtype=float), obs.y.shape) for v in (mean, variance))
-        return self._with_weights(self._between(obs, mean, variance).tilted(), obs, mean, variance)
+        return self._with_weights(lambda *rows: self._between(*rows).tilted(), obs, mean, variance)
 
     def tilted_parameter_gradient(self, obs: Observations, mean: Array, variance: Array) -> list[Array]:
         """Through the two cut points of each label; by quadrature where there are weights."""

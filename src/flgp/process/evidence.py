@@ -166,10 +166,13 @@ class Evidence:
         """The same for the inference."""
         return Point(self.variances(values), self.likelihood_at(values), self.local_at(values))
 
-    def evaluate(self, theta: Array, rough: bool = False) -> tuple[Evaluation, Array]:
-        """Evaluation at theta, and the gradient of the log evidence in theta."""
+    def evaluate(
+        self, theta: Array, rough: bool = False, one_of_many: bool = False
+    ) -> tuple[Evaluation, Array]:
+        """Evaluation at theta, and the gradient of the log evidence in theta (incomplete for one of many)."""
         values = self.space.values(theta)
-        result = self.inference.evaluate(replace(self.point(values), state=self._state, rough=rough))
+        at = replace(self.point(values), state=self._state, rough=rough, one_of_many=one_of_many)
+        result = self.inference.evaluate(at)
         if np.isfinite(result.log_evidence):  # otherwise its state is no start for the next
             self._state = result.state
         self.evaluations += 1

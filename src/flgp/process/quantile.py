@@ -13,6 +13,8 @@ from ..likelihoods import Likelihood
 _MAX_STEPS = 200
 # Of an end of an interval, in standard deviations.
 _ACCURACY = 1e-6
+# Values of f with a smaller share than this change no digit of a probability.
+_LIGHTEST = 1e-13
 # Steps that interpolation may lose against bisection.
 _EXTRA = 6
 # Probabilities that interpolation tells apart from 0 and 1.
@@ -31,6 +33,7 @@ def predictive_quantile(
     level : float in (0, 1)
     """
     discrete = parts[0][1].discrete
+    latent = [(values[shares > _LIGHTEST], shares[shares > _LIGHTEST]) for values, shares in latent]
 
     def probability(y: Array) -> Array:
         total = np.zeros(len(y))
