@@ -60,8 +60,9 @@ def test_a_full_disk_leaves_the_old_file(either_way, tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(OSError, match="No space") as caught:
         write_text(tmp_path / "a", "new")
+    assert caught.value.filename == str(tmp_path / "a")
     assert os.listdir(tmp_path) == ["a"]
     assert (tmp_path / "a").read_text() == "old"
 

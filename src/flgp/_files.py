@@ -96,6 +96,10 @@ def replacing(
             check_target(path)  # a pipe may have come in between
             os.replace(temporary, target)
             named = False
+    except OSError as error:
+        if error.filename is None:  # a full disk does not say whose
+            error.filename = os.fspath(path)
+        raise
     finally:
         if named:
             with contextlib.suppress(FileNotFoundError):

@@ -19,8 +19,18 @@ def test_coordinates_too_large_to_square_are_refused(where):
     large = X * 1e200
     model = FLGPRegressor(**SMALL).set_params(anchors=large[:9] if where == "anchors" else "kmeans")
     rows = {"X": large, "file": StreamedRows(large)}.get(where, X)
-    with pytest.raises(ValueError, match=r"too large for squared distances\. Scale the columns"):
+    with pytest.raises(ValueError, match=r"too large for squared distances in float64\. Scale the columns"):
         model.fit(rows, angle, large if where == "X_unlabeled" else None)
+
+
+def test_single_precision_has_a_limit_of_its_own():
+    X, angle = ring(60)
+    model = FLGPRegressor(**SMALL).fit((X * 1e28).astype(np.float32), angle)
+    assert np.isfinite(model.predict((X * 1e38).astype(np.float32))).all()
+    large = (X * 2e38).astype(np.float32)
+    for rows in (large, StreamedRows(large)):
+        with pytest.raises(ValueError, match="too large for squared distances in float32"):
+            model.fit(rows, angle)
 
 
 @pytest.mark.parametrize("columns", [2, 20])

@@ -157,6 +157,45 @@ def test_several_outputs_and_groups():
     assert np.isfinite(model.predict(X)).all()
 
 
+# Powers of two do not round; others act on a search as another order of the rows does.
+@pytest.mark.parametrize(
+    ("factor", "tolerance"), [(2.0**-40, 0.0), (2.0**40, 0.0), (1e-12, 1e-5), (1e12, 1e-5)]
+)
+@pytest.mark.parametrize("which", [[0], [0, 1, 2, 3]])
+def test_on_one_scale_no_unit_of_a_column_changes_the_answer(factor, tolerance, which):
+    X, y, _ = heavy(300, 60)
+    X[:, 3] = np.log(X[:, 3])
+    model = FLGPRegressor(scaling="even", n_anchors=60, random_state=0)
+    before = model.fit(X, y).predict(X, return_std=True)
+    X[:, which] *= factor
+    np.testing.assert_allclose(model.fit(X, y).predict(X, return_std=True), before, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("offset", [1e7, 1e10, 1e12])
+def test_columns_that_vary_little_beside_their_offset_are_not_constant(offset):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3))
+    y = np.where(np.arange(200) < 60, X[:, 0] + 0.01 * rng.standard_normal(200), np.nan)
+    for scaling in ("auto", "even"):
+        model = FLGPRegressor(scaling=scaling, n_anchors=50, random_state=0).fit(X + offset, y)
+        assert rmse(model, X + offset, X[:, 0]) < 0.05
+
+
+@pytest.mark.parametrize("kind", ["regressor", "classifier"])
+@pytest.mark.parametrize("scaling", [None, "auto", "even"])
+def test_columns_too_small_to_square_are_constant(kind, scaling):
+    X, y, f = heavy(120, 50)
+    X = X * 1e-160
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        if kind == "regressor":
+            answers = FLGPRegressor(scaling=scaling, n_anchors=30, random_state=0).fit(X, y).predict(X)
+        else:
+            labels = np.where(np.isnan(y), -1, f > 0)
+            model = FLGPClassifier(scaling=scaling, n_anchors=30, random_state=0).fit(X, labels)
+            answers = model.predict_proba(X)
+    assert np.isfinite(answers).all()
+
+
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [({"scaling": "yes"}, "scaling"), ({"scaling": "even", "geometry": Sphere()}, "is for a point cloud")],

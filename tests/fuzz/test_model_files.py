@@ -98,6 +98,7 @@ def made_models():
     yield FLGPRegressor(geometry=Sphere(), n_eigenpairs=9, residual="local").fit(globe, few)
     both = Product(Circle(), Interval())
     yield FLGPRegressor(geometry=both, n_eigenpairs=9).fit(np.column_stack([angle, X[:, 0]]), few)
+    yield FLGPRegressor(**small, scaling="even").fit(np.sinh(3 * X), few)
 
 
 @pytest.fixture(scope="module")
@@ -286,7 +287,7 @@ def ask_about(model):
     ask_everything(estimator, own)
 
 
-@pytest.mark.parametrize("which", range(17))
+@pytest.mark.parametrize("which", range(18))
 def test_damaged_files_are_refused(originals, which, tmp_path):
     rng = np.random.default_rng([1, which])
     path = tmp_path / "m.flgp"
@@ -296,13 +297,13 @@ def test_damaged_files_are_refused(originals, which, tmp_path):
         assert (attempt(path) is None) == (data != originals[which])
 
 
-@pytest.mark.parametrize("which", range(17))
+@pytest.mark.parametrize("which", range(18))
 def test_forged_files_are_refused_or_answer_properly(originals, which, tmp_path, monkeypatch):
     monkeypatch.setattr(models, "_check_witness", lambda *_: None)  # whoever forges the rest forges that too
     rng = np.random.default_rng([2, which])
     path = tmp_path / "m.flgp"
     refused = 0
-    for _ in range(CASES // 17 + 1):
+    for _ in range(CASES // 18 + 1):
         path.write_bytes(forged(originals[which], rng))
         model = attempt(path)
         if model is None:

@@ -120,6 +120,14 @@ def test_names_of_classes_cannot_break_the_page(classes, tmp_path):
     assert data["maps"][0]["label"] == "eigenmap"
 
 
+def test_control_characters_are_shown_by_symbols(regression, tmp_path):
+    model, X = regression[:2]
+    write_report(model, X, tmp_path / "r.html", target="\x1b]0;y\x07\x7f")
+    page = (tmp_path / "r.html").read_text()
+    assert all(letter.isprintable() or letter in "\n\t" for letter in page if ord(letter) < 0x80)
+    assert "\u241b]0;y\u2407\u2421" in page
+
+
 def test_many_points_are_sampled_and_it_says_so(regression, tmp_path):
     model, X, y = regression
     write_report(model, X, tmp_path / "r.html", y, max_points=300)

@@ -49,7 +49,7 @@ class Rows(Protocol):
         ...
 
     def limit(self, sizes: Array) -> Array:
-        """Σ_j |z_j| sizes_j (b,): a limit of |Σ_j z_j v_j| for vectors of these sizes (s,)."""
+        """Sums of abs(z_j) times sizes_j (b,): limits of the length of Σ z_j v_j, v_j of these sizes (s,)."""
         ...
 
     def take(self, part: slice | IntArray) -> Rows:
@@ -207,7 +207,7 @@ class SparseRows:
         return np.einsum("br,brc,bc->b", self.z, block, self.z)
 
     def limit(self, sizes: Array) -> Array:
-        """Σ_j |z_j| sizes_j."""
+        """Sums of abs(z_j) times sizes_j."""
         return np.einsum("br,br->b", np.abs(self.z), sizes[self.index])
 
     def take(self, part: slice | IntArray) -> SparseRows:
@@ -242,7 +242,7 @@ class MatrixRows:
         return np.asarray((self.z * (self.z @ values)).sum(axis=1)).ravel()
 
     def limit(self, sizes: Array) -> Array:
-        """Σ_j |z_j| sizes_j."""
+        """Sums of abs(z_j) times sizes_j."""
         return np.asarray(abs(self.z) @ sizes)
 
     def take(self, part: slice | IntArray) -> MatrixRows:

@@ -33,6 +33,8 @@ _FEW, _STEPS, _LAST_STEPS = 300, 60, 20
 _JITTER = 1e-8
 # Length scales that differ by less than this are one.
 _UNEVEN = 1.5
+# Standard deviations below this are those of constant columns: their squares have lost their digits.
+_LEAST_DEVIATION = 1e-150
 
 
 class Kind(NamedTuple):
@@ -63,7 +65,8 @@ class Relevance:
 
 def default_relevance(deviation: Array) -> Relevance:
     """All columns alike, given their standard deviations (q,)."""
-    size = float(np.sqrt((deviation**2).sum())) or 1.0
+    size = float(np.sqrt((deviation**2).sum()))
+    size = size if size > _LEAST_DEVIATION else 1.0
     even = deviation**2 / size**2
     return Relevance(np.full(len(deviation), 1.0 / (_LENGTH * size)), np.ones(len(deviation)), even)
 
@@ -100,7 +103,7 @@ def learn_relevance(points: Array, labels: Array, weight: Array, kind: Kind) -> 
     rows = evenly(len(points), kind.most)
     X, Y, weight = points[rows] - points[rows].mean(axis=0), labels[rows], weight[rows]
     deviation = X.std(axis=0)
-    varied = deviation > 0
+    varied = deviation > _LEAST_DEVIATION
     if not varied.any() or not np.any(Y):
         return default_relevance(deviation)
     X, own, q = X[:, varied], deviation[varied], int(varied.sum())

@@ -31,6 +31,9 @@ _RESIDUALS = 1500
 _FEW_NOTES = 3
 _SHARES = (-0.03, 1.03)  # room for dots at 0 and 1
 
+# Control characters in names, which HTML does not allow and a terminal obeys, are shown by their symbols.
+_SYMBOLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {0x7F: 0x2421}
+
 
 def write_report(
     model: Any,
@@ -125,7 +128,7 @@ def write_report(
         # A "</script>" in a name must not end the element.
         data=json.dumps(data, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c"),
     )
-    write_text(path, text)
+    write_text(path, text.translate(_SYMBOLS))
 
 
 def _notes(notes: Sequence[str]) -> str:

@@ -17,6 +17,8 @@ _HEAVY = 3.0
 _UNEVEN = 2.0
 # Numbers, in units of the tail, are cut here: rows to predict may be so far away that they overflow.
 _FARTHEST = 1e300
+# Deviations, of a column's offset, that rounding may have made; and a variance that has lost its digits.
+_ROUNDED, _LEAST = 1e-14, 1e-300
 
 
 @stored("even columns")
@@ -108,8 +110,8 @@ def summarize(rows: RowLike, columns: IntArray) -> Summary:
     n, first, second, zeros, ones = row_blocks(rows).reduce(sums)
     mean = first / n
     variance = np.maximum(second / n - mean**2, 0.0)
-    # What rounding leaves of a constant column is no information.
-    variance[variance < 1e-14 * (second / n + origin**2)] = 0.0
+    # What rounding leaves of a constant column, in these sums or in its numbers, is no information.
+    variance[variance < np.maximum(1e-14 * second / n + (_ROUNDED * origin) ** 2, _LEAST)] = 0.0
     return Summary(origin + mean, np.sqrt(variance), zeros / n, ones / n)
 
 

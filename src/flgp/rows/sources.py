@@ -131,6 +131,8 @@ class StreamedRows:
 
 # New points may be 1e9 times as far away as the fitted ones, and squared distances are multiplied.
 LARGEST = 1e70
+# Means of clusters are sums of many rows in the rows' own precision.
+_LARGEST_SINGLE = 1e30
 # Rows read at once when selecting some of them.
 _TAKE_ROWS = 262_144
 
@@ -163,10 +165,10 @@ def checked_block(block: Array, dtype: Any, where: str, start: int | None) -> Ar
 def refuse_overflow(values: Array, name: str = "X") -> None:
     """Raise a ValueError for coordinates whose squared distances would overflow."""
     largest = _largest(values)
-    if largest > LARGEST:
+    if largest > (_LARGEST_SINGLE if values.dtype == np.float32 else LARGEST):
         raise ValueError(
-            f"{name} has values up to {largest:.1e}, too large for squared distances. Scale the columns, for "
-            "example with sklearn.preprocessing.StandardScaler."
+            f"{name} has values up to {largest:.1e}, too large for squared distances in {values.dtype}. "
+            "Scale the columns, for example with sklearn.preprocessing.StandardScaler."
         )
 
 

@@ -10,6 +10,7 @@ from sklearn.cluster import MiniBatchKMeans
 from ..._threads import current_threads, limited_blas, thread_map, threads
 from ..._typing import Array, IntArray, RowLike
 from ...rows.sample import random_rows
+from ...rows.sources import refuse_overflow
 from .kmeans import kmeans
 from .lloyd import plain_lloyd
 from .neighbors import MAX_TREE_COLUMNS
@@ -81,7 +82,10 @@ def choose_sets(
 def _sample(X: RowLike, n_anchors: int, rng: np.random.Generator) -> Array:
     """The rows that anchors are learned from."""
     count = _SAMPLE_PER_ANCHOR * n_anchors
-    return random_rows(X, count if X.shape[1] <= MAX_TREE_COLUMNS else max(count, _SMALLEST_SAMPLE), rng)
+    few = X.shape[1] <= MAX_TREE_COLUMNS
+    sample = random_rows(X, count if few else max(count, _SMALLEST_SAMPLE), rng)
+    refuse_overflow(sample)
+    return sample
 
 
 def _distinct(points: Array) -> Array:

@@ -100,7 +100,9 @@ class LocalModel:
 
     def _scaled(self, distance: Array) -> Array:
         """The scaled distance r; so far away that it overflows, it is only far."""
-        return _CORRELATIONS[self.kernel].rate * np.minimum(distance / self.length_scale, _UNCONNECTED)
+        with np.errstate(over="ignore"):
+            far = np.minimum(distance / self.length_scale, _UNCONNECTED)
+        return _CORRELATIONS[self.kernel].rate * far
 
     def slope(self, distance: Array, covariance: Array) -> Array:
         """∂k_u/∂ log ℓ at distances whose `covariance` is known."""
