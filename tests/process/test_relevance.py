@@ -68,3 +68,17 @@ def test_estimators_tell_it():
     alike = FLGPRegressor(random_state=0, residual_columns=list(range(10))).fit(X, y)
     new, truth = make_friedman1(500, noise=0.0, random_state=1)
     assert alike.score(new, truth) < model.score(new, truth) - 0.02
+
+
+@pytest.mark.parametrize(("likelihood", "tolerance"), [("gamma", 1e-3), ("tweedie", 2e-2)])
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_the_unit_of_amounts_does_not_matter(likelihood, tolerance, unit):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 3))
+    f = np.sin(X[:, 0]) + 0.5 * X[:, 1]
+    y = np.where(np.arange(300) < 60, rng.gamma(5.0, np.exp(f) / 5.0), np.nan)
+    if likelihood == "tweedie":
+        y[:15] = 0.0
+    model = FLGPRegressor(likelihood=likelihood, random_state=0)
+    here, there = model.fit(X, y).predict(X), model.fit(X, unit * y).predict(X) / unit
+    assert np.abs(there - here).max() < tolerance * np.ptp(here)

@@ -79,10 +79,13 @@ def working_labels(target: Target) -> Array | None:
         return columns if np.any(columns) else None
     if isinstance(likelihood, Gaussian | Heteroscedastic):
         values = obs.y - obs.offset
-    else:  # the logarithm of a count or of a waiting time is about linear in f
+    else:  # the logarithm of a count or of an amount is about linear in f
         size = obs.exposure * obs.trials
-        rate = obs.y / size
-        values = np.log(np.maximum(rate, 0.0) + 0.5 / size) if np.all(obs.y >= 0) else rate
+        values = obs.y / size
+        if np.all(obs.y >= 0):
+            # Half of the least label that is not 0, which is a unit of amounts as it is of counts.
+            half = 0.5 * obs.y.min(where=obs.y > 0, initial=np.inf)
+            values = np.log(values + (half if np.isfinite(half) else 0.5) / size)
         values = values - obs.offset
     centred = values - np.average(values, weights=obs.weight)
     return centred[:, None] if np.any(centred) else None
