@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,6 +11,10 @@ import numpy as np
 import pytest
 
 FIXTURES = Path(__file__).parent / "fixtures"
+
+# A shell starts what runs in its background with Ctrl-C ignored; tests of interrupts need it to arrive.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
