@@ -95,8 +95,7 @@ class HeatKernelModel:
                 f"geometry={self.geometry!r} is not a geometry. Use None for a point cloud, or an object "
                 "from flgp.geometry."
             )
-        if self.scaling is not None:
-            check_choice("scaling", self.scaling, SCALINGS)
+        check_choice("scaling", self.scaling, SCALINGS, optional=True)
         if self.scaling == "even" and self.geometry is not None:
             raise ValueError("scaling='even' is for a point cloud. Use scaling=None on a known geometry.")
         check_positive("bandwidth", self.bandwidth)
@@ -240,6 +239,7 @@ class HeatKernelModel:
         """Anchors of a point cloud (s, p), in the units of the geometry's columns."""
         check_is_fitted(self, "geometry_")
         even = self._roles_.even
+        # Other geometries have none: their AttributeError says so, also to hasattr.
         anchors: Array = self.geometry_.anchors  # type: ignore[attr-defined]
         return anchors if even is None else even.inverse(anchors)
 

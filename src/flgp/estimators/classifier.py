@@ -258,8 +258,7 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
                 f"multi_class='coupled' is fitted by expectation propagation, but inference="
                 f"{self.inference!r}. Use inference='auto', or multi_class='one_vs_rest'."
             )
-        if self.residual is not None:
-            check_choice("residual", self.residual, RESIDUALS)
+        check_choice("residual", self.residual, RESIDUALS, optional=True)
         check_label_noise(self.label_noise, self.inference, self.multi_class)
 
     def _labels(self, X: Any, y: Any, sample_weight: Any, complete: bool = False) -> Labels:

@@ -237,8 +237,7 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         super()._check_parameters()
         check_positive("noise_variance", self.noise_variance)
         check_choice("mean", self.mean, MEANS)
-        if self.residual is not None:
-            check_choice("residual", self.residual, RESIDUALS)
+        check_choice("residual", self.residual, RESIDUALS, optional=True)
         if not isinstance(self.shared, bool | np.bool_):
             raise ValueError(f"shared={self.shared!r} must be True or False.")
         if self.coregionalization is not None:

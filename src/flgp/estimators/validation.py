@@ -18,10 +18,13 @@ _MOST_OBSERVATIONS = 1e9
 _LEAST, _MOST = 1e-50, 1e50
 
 
-def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
-    """`value` must be one of `choices`."""
+def check_choice(name: str, value: Any, choices: Sequence[str], optional: bool = False) -> None:
+    """`value` must be one of `choices`, or None if it is optional."""
+    if optional and value is None:
+        return
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name}={value!r} is not known. Use one of {', '.join(map(repr, choices))}.")
+        known = ", ".join(map(repr, [*choices, None] if optional else choices))
+        raise ValueError(f"{name}={value!r} is not known. Use one of {known}.")
 
 
 def check_count(name: str, value: Any, minimum: int = 1, auto: bool = False) -> None:
