@@ -7,7 +7,7 @@ import flgp
 from flgp import FLGPRegressor
 from flgp.geometry import Circle
 from flgp.process.linked import _Search
-from flgp.process.search import maximize, starting_points
+from flgp.process.search import search
 from flgp.process.sharing import share
 
 SIZE = np.array([1.0, 100.0, 0.01])
@@ -101,13 +101,13 @@ def test_gradient_of_the_joint_search(rings):
     model = fit(X, y, shared=True, residual=None, n_eigenpairs=15)
     evidences = [function.evidence for function in model._relearned()]
     whole = share(evidences)
-    best = maximize(whole, *starting_points(whole, None, None))
+    best = search(whole)
     features = [e.target.with_constant(e.terms.features(_labelled(model))[e.target.rows]) for e in evidences]
-    search = _Search(whole, evidences, features, best, 2)
-    x = search.start(best) + 0.1 * np.random.default_rng(1).standard_normal(len(search.bounds))
-    _, gradient, _ = search.evaluate(x)
+    joint = _Search(whole, evidences, features, best, 2)
+    x = joint.start(best) + 0.1 * np.random.default_rng(1).standard_normal(len(joint.bounds))
+    _, gradient, _ = joint.evaluate(x)
     for i, step in enumerate(1e-5 * np.eye(len(x))):
-        slope = (search.evaluate(x + step)[0] - search.evaluate(x - step)[0]) / 2e-5
+        slope = (joint.evaluate(x + step)[0] - joint.evaluate(x - step)[0]) / 2e-5
         assert gradient[i] == pytest.approx(slope, abs=1e-4)
 
 

@@ -51,7 +51,7 @@ def test_a_weight_counts_as_copies():
     weighted = CoupledEP(features, Observations.of(obs.y, weight=np.full(10, 2.0)), 3)
     found = weighted.evaluate(Point(d, Categorical(3)))
     assert found.log_evidence == pytest.approx(copied.log_evidence, abs=1e-4)
-    for one, other in zip(found.posterior, copied.posterior, strict=True):
+    for one, other in zip(found.posteriors, copied.posteriors, strict=True):
         np.testing.assert_allclose(one.mean, other.mean, atol=1e-4)
 
 
@@ -59,8 +59,8 @@ def test_probabilities_are_those_of_long_chains():
     features, obs, d = problem(40, 6, 4, seed=2)
     found, likelihood = CoupledEP(features, obs, 4).evaluate(Point(d, Categorical(4))), Categorical(4)
     new = np.random.default_rng(3).standard_normal((30, 6)) / np.sqrt(6)
-    mean = np.stack([new @ part.mean for part in found.posterior], axis=1)
-    spread = [new @ part.factor for part in found.posterior]
+    mean = np.stack([new @ part.mean for part in found.posteriors], axis=1)
+    spread = [new @ part.factor for part in found.posteriors]
     p = likelihood.probabilities(mean, np.stack([(s**2).sum(axis=1) for s in spread], axis=1))
     chains = run_chains(
         gibbs_sampler(Target(features * np.sqrt(d), obs, likelihood)), seed=0, n_draws=2000, n_warmup=500
@@ -78,8 +78,8 @@ def test_labels_that_are_left_out():
     for i in (0, 7, 19):
         rest = np.delete(np.arange(20), i)
         without = CoupledEP(features[rest], obs.take(rest), 3).evaluate(Point(d, likelihood))
-        mean = np.array([[features[i] @ part.mean for part in without.posterior]])
-        variance = np.array([[((features[i] @ part.factor) ** 2).sum() for part in without.posterior]])
+        mean = np.array([[features[i] @ part.mean for part in without.posteriors]])
+        variance = np.array([[((features[i] @ part.factor) ** 2).sum() for part in without.posteriors]])
         p = likelihood.probabilities(mean, variance)[0, int(obs.y[i])]
         assert found.left_out.log_density[i] == pytest.approx(np.log(p), abs=0.1)
 

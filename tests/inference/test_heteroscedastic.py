@@ -57,7 +57,7 @@ def test_even_noise_is_a_gaussian_process():
         Point(d, Gaussian(0.3))
     )
     np.testing.assert_allclose(nearly.log_evidence, exact.log_evidence, atol=1e-4)
-    np.testing.assert_allclose(nearly.posterior.function.mean, exact.posterior.mean, atol=1e-6)
+    np.testing.assert_allclose(nearly.posterior.mean, exact.posterior.mean, atol=1e-6)
     refined = inference.refined(d, Heteroscedastic(0.3, 0.2, 1e-4), nearly.state).function
     factor = exact.posterior.factor
     np.testing.assert_allclose(refined.factor @ refined.factor.T, factor @ factor.T, atol=1e-6)
@@ -140,7 +140,7 @@ def test_refined_posteriors_agree_with_a_markov_chain():
     assert 0.94 < np.mean(f_found / f_sd) < 1.06
     assert 0.9 < np.mean(g_found / g_sd) < 1.1
     # The product alone is too sure, which is why it is refined.
-    assert np.mean(moments(inference.features, found.posterior.function)[1] / f_sd) < 0.92
+    assert np.mean(moments(inference.features, found.posterior)[1] / f_sd) < 0.92
 
 
 @pytest.mark.parametrize("spread", [3.0, 6.0, 10.0])
@@ -153,4 +153,4 @@ def test_labels_without_noise_leave_a_bound_or_none(noise, spread):
     inference = HeteroscedasticInference(inference.features, exact, 0.0, inference.basis)
     found = inference.evaluate(Point(d, Heteroscedastic(noise, 0.05, spread)))
     assert found.log_evidence < 100.0
-    np.testing.assert_allclose(inference.features @ found.posterior.function.mean, exact.y, atol=1e-5)
+    np.testing.assert_allclose(inference.features @ found.posterior.mean, exact.y, atol=1e-5)

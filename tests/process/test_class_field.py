@@ -37,7 +37,7 @@ def problem(m, seed=0):
     d = np.append(rng.uniform(0.1, 2.0, 15), 1.5)
     labelled = np.column_stack([rng.standard_normal((m, 15)), np.ones(m)])
     obs = Observations.of(rng.integers(3, size=m).astype(float))
-    posteriors = CoupledEP(labelled, obs, 3).evaluate(Point(d, Categorical(3))).posterior
+    posteriors = CoupledEP(labelled, obs, 3).evaluate(Point(d, Categorical(3))).posteriors
     z = [rng.standard_normal((30, s)) for s in (12, 7)]
     views = (TermView(MatrixRows(z[0]), rng.uniform(0, 1, 30)), TermView(MatrixRows(z[1])))
     phi = np.column_stack([z[0] @ terms.parts[0].nodes, z[1] @ terms.parts[1].nodes, np.ones(30)])
@@ -83,7 +83,7 @@ def test_a_feature_without_variance_does_no_harm():
     rng = np.random.default_rng(1)
     labelled = np.column_stack([rng.standard_normal((60, 15)), np.ones(60)])
     obs = Observations.of(rng.integers(3, size=60).astype(float))
-    posteriors = CoupledEP(labelled, obs, 3).evaluate(Point(d, Categorical(3))).posterior
+    posteriors = CoupledEP(labelled, obs, 3).evaluate(Point(d, Categorical(3))).posteriors
     constant = Constant(0.0, 1.5)
     _, variance = class_moments(class_fields(terms, posteriors, d, [constant] * len(posteriors)), view)
     for c, posterior in enumerate(posteriors):
@@ -129,7 +129,7 @@ def test_a_whitened_term_counts_as_its_features_and_their_gap():
     d = np.concatenate([rng.uniform(0.1, 2.0, 9), np.full(6, 0.7), [1.5]])
     labelled = np.column_stack([rng.standard_normal((m, 15)), np.ones(m)])
     obs = Observations.of(rng.integers(3, size=m).astype(float))
-    posteriors = CoupledEP(labelled, obs, 3).evaluate(Point(d, Categorical(3))).posterior
+    posteriors = CoupledEP(labelled, obs, 3).evaluate(Point(d, Categorical(3))).posteriors
     fields = class_fields(terms, posteriors, d, [Constant(0.3, 1.5)] * 3)
     z = MatrixRows(rng.standard_normal((30, 12))), MatrixRows(0.1 * rng.standard_normal((30, 7)))
     view = View((TermView(z[0]), TermView(z[1], whitener=whitener)), 30)

@@ -73,7 +73,7 @@ def test_the_left_out_score_is_near_that_of_fits_without_each_label():
     assert score == pytest.approx(total, rel=0.3)
     evaluation = function.best.evaluation
     sharper, best = probit_model(
-        function.target, evaluation.posterior, np.ones(1), left_out.mean, left_out.variance
+        function.target, evaluation.posteriors, np.ones(1), left_out.mean, left_out.variance
     )
     assert best > 1.0  # digits are easier than the evidence thinks
     assert np.log(sharper.left_out).sum() > score

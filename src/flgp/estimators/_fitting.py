@@ -18,9 +18,10 @@ from ..kernels import Heat, Matern, SpectralKernel
 from ..priors import time_prior
 from ..process.draws_field import ChainSettings
 from ..process.integration import hyperparameter_posterior, integrate_model
-from ..process.learning import LearnedFunction, LearnedModel, Settings, learn, learn_on
+from ..process.learning import LearnedModel, Settings, learn, learn_on
 from ..process.posterior import make_process
 from ..process.process import Process
+from ..process.search import LearnedFunction
 from ..rows.sample import random_rows
 from ..rows.sources import is_distributed, is_streamed
 from ..terms import AMPLITUDE, TIME, Groups, Inputs, Manifold, Terms
@@ -29,11 +30,10 @@ from .column_relevance import with_relevance
 from .column_scaling import with_scaling
 from .composition import BY_FEATURES, BY_NEIGHBORS, Composition, linear_term, local_kind
 from .geometry_choice import Attempt, candidates, graph_of_all, position_of_best
-from .labels import Labels
+from .labels import Labels, Problem
 from .learned_attributes import forget_dated, keep_composition, keep_learned, single_or_list, term_shares
 from .local_neighbors import with_local
 from .locator import Locator
-from .problem import Problem
 
 if TYPE_CHECKING:
     from ._latent import LatentModel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import contextmanager
@@ -20,20 +21,20 @@ from .._typing import Array, IntArray
 from ..kernels import Heat, SpectralKernel, get_kernel
 from ..likelihoods import Bernoulli, Categorical, Gaussian, Likelihood
 from ..priors import TIME_PRIORS, Prior
-from ..process.learning import LearnedFunction
 from ..process.parts import PredictedParts, TermPart
+from ..process.search import LearnedFunction
 from ..terms.base import View
 from ..terms.local.term import KERNEL_CHOICES
 from ._fitting import relearned
 from ._model import HeatKernelModel
-from .labels import Labels
-from .noted import warn_if_far
-from .problem import Problem
+from .labels import Labels, Problem
 from .suggestion import suggest
 from .validation import check_choice, check_count, check_positive
 
 INFERENCES = ("auto", "laplace", "ep", "gibbs")
 HYPERPARAMETERS = ("optimize", "integrate", "fixed")
+# Beyond this many times the largest distance of fitted points a prediction is the prior's.
+_FAR = 3.0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -137,7 +138,7 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
     def _all_labels(self, added: Labels, replace: bool) -> Labels:
         """The labels the model has and those added, or (`replace`) the added ones alone."""
         if len(added.points):
-            warn_if_far(self.geometry_.distance(self._roles_.geometry_of(added.points)))
+            _warn_if_far(self.geometry_.distance(self._roles_.geometry_of(added.points)))
         if not replace:
             return self._kept_labels().joined(added)
         old = getattr(self, "_labels_", None)
@@ -168,14 +169,13 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
         -------
         mean, variance : arrays of shape (n,), or (n, k) for k latent functions
         """
-        check_is_fitted(self)
-        functions = self._process_.functions
+        X, functions = self._asked(X), self._process_.functions
 
         def both(views: Sequence[View]) -> tuple[Array, Array]:
             parts = [function.latent_moments(views) for function in functions]
             return self._columns([mean for mean, _ in parts]), self._columns([var for _, var in parts])
 
-        return self._answer(self._validated(X, reset=False), both)
+        return self._answer(X, both)
 
     def latent_interval(self, X: Any, coverage: float = 0.9) -> Array:
         """Central interval that holds the latent function f with the given posterior probability.
@@ -189,13 +189,12 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
         -------
         array of shape (n, 2), or (n, 2, k) for k latent functions
         """
-        check_is_fitted(self)
-        levels, functions = interval_levels(coverage), self._process_.functions
+        X, levels, functions = self._asked(X), interval_levels(coverage), self._process_.functions
 
         def ends(views: Sequence[View]) -> Array:
             return self._columns([function.latent_quantiles(views, levels) for function in functions], axis=2)
 
-        return self._answer(self._validated(X, reset=False), ends)
+        return self._answer(X, ends)
 
     def sample_f(self, X: Any, n_samples: int = 1, random_state: Any = 0, prior: bool = False) -> Array:
         """Joint draws of the latent function(s) at any points, O(M) each.
@@ -212,9 +211,9 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
         -------
         array of shape (n, n_samples), or (n, k, n_samples) for k latent functions
         """
-        check_is_fitted(self)
+        X = self._asked(X)
         with self._working():
-            views = self._process_.at(self._inputs(self._validated(X, reset=False)))
+            views = self._process_.at(self._inputs(X))
             rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
             return self._columns(self._process_.draws(views, n_samples, rng, prior))
 
@@ -270,8 +269,7 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
         -------
         array of shape (n,), numbers of rows, the most useful first
         """
-        check_is_fitted(self)
-        X = self._validated(X, reset=False)
+        X = self._asked(X)
         if not isinstance(X, np.ndarray):
             raise ValueError("suggest needs rows in memory. Take a random sample of the file.")
         own = self._offset_of(offset, X)
@@ -356,6 +354,18 @@ def interval_levels(coverage: float) -> tuple[float, float]:
     if coverage >= 1:
         raise ValueError(f"coverage={coverage!r} must be below 1.")
     return 0.5 - coverage / 2, 0.5 + coverage / 2
+
+
+def _warn_if_far(distance: Array) -> None:
+    """Warn about new labels at points that are far from the geometry (distances as `distance_to_anchors`)."""
+    far = int(np.sum(distance > _FAR))
+    if far:
+        warnings.warn(
+            f"{far:,} of {len(distance):,} new label(s) are far from all fitted points and tell the model "
+            "next to nothing. Check their scale, or fit again with these points.",
+            UserWarning,
+            stacklevel=5,
+        )
 
 
 __all__ = ["LatentModel", "interval_levels"]

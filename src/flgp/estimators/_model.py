@@ -150,6 +150,11 @@ class HeatKernelModel:
             refuse_overflow(X)
         return X
 
+    def _asked(self, X: Any) -> Any:
+        """Rows that a fitted model is asked about, as `_validated` has them."""
+        check_is_fitted(self)
+        return self._validated(X, reset=False)
+
     def _with_unlabeled(self, X: Array, X_unlabeled: Any) -> RowLike:
         """All rows, labelled and not."""
         if X_unlabeled is None:
@@ -311,12 +316,9 @@ class HeatKernelModel:
         -------
         array of shape (n,)
         """
-        check_is_fitted(self)
-        geometry, roles = self.geometry_, self._roles_
+        X, geometry, roles = self._asked(X), self.geometry_, self._roles_
         with self._working():
-            return map_rows(
-                self._validated(X, reset=False), lambda block: geometry.distance(roles.geometry_of(block))
-            )
+            return map_rows(X, lambda block: geometry.distance(roles.geometry_of(block)))
 
     def covariance(self, X: Any, Y: Any = None, *, term: str | None = None) -> Array:
         """Prior covariance of f between any points (without noise), averaged over the latent functions.
@@ -332,11 +334,9 @@ class HeatKernelModel:
         -------
         array of shape (n, k)
         """
-        check_is_fitted(self)
-        process: Process = self._process_
+        X, process = self._asked(X), self._process_
         if term is not None:
             check_choice("term", term, process.names)
         with self._working():
-            views = process.at(self._inputs(self._validated(X, reset=False)))
-            others = None if Y is None else process.at(self._inputs(self._validated(Y, reset=False)))
-            return process.prior_covariance(views, others, term)
+            others = None if Y is None else process.at(self._inputs(self._asked(Y)))
+            return process.prior_covariance(process.at(self._inputs(X)), others, term)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -26,9 +26,8 @@ from .class_shares import known_shares, on_manifold, warn_of_unlabeled
 from .class_targets import ClassScheme, class_targets
 from .class_votes import is_votes
 from .label_noise import FIRST_NOISE, check_label_noise, choose_noise, searches_noise
-from .labels import Labels
+from .labels import Labels, Problem
 from .offsets import check_offset, same_use, training_offset
-from .problem import Problem
 from .transduction import transduce
 from .validation import check_choice, check_row_values
 
@@ -217,9 +216,8 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         -------
         self
         """
-        check_is_fitted(self)
+        X = self._asked(X)
         self._check_parameters()
-        X = self._validated(X, reset=False)
         own = self._offset_of(offset, X)
         added = self._labels(X, y, sample_weight).beside(own)
         with self._updating(relearn):
@@ -306,11 +304,16 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         -------
         array of shape (n, C)
         """
-        check_is_fitted(self)
-        X = self._validated(X, reset=False)
+        return self._answered(X, offset, self._probabilities, "transduction_proba_")
+
+    def _answered(
+        self, X: Any, offset: Any, function: Callable[[Sequence[View]], Array], remembered: str
+    ) -> Array:
+        """`function` of the views of X, or the attribute where its values at the fitted rows are."""
+        X = self._asked(X)
         own = self._offset_of(offset, X)
-        known = None if self._with_offset_ else self._remembered(X, "transduction_proba_")
-        return self._answer(X, self._probabilities, offset=own) if known is None else known
+        known = None if self._with_offset_ else self._remembered(X, remembered)
+        return self._answer(X, function, offset=own) if known is None else known
 
     def _chances(self, X: Array, offset: Array | None) -> Array | None:
         return self._answer(X, self._probabilities, offset=offset)
@@ -334,11 +337,7 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         -------
         array of shape (n,)
         """
-        check_is_fitted(self)
-        X = self._validated(X, reset=False)
-        own = self._offset_of(offset, X)
-        known = None if self._with_offset_ else self._remembered(X, "transduction_")
-        return self._answer(X, self._most_probable, offset=own) if known is None else known
+        return self._answered(X, offset, self._most_probable, "transduction_")
 
     def _most_probable(self, views: Sequence[View]) -> Array:
         if len(self.classes_) > 2 or self._shares_ is not None or not is_gaussian(self._process_):
@@ -366,8 +365,7 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             From the prior at the learned hyperparameters instead of the posterior.
         offset : as in `predict_proba`
         """
-        check_is_fitted(self)
-        X = self._validated(X, reset=False)
+        X = self._asked(X)
         own = self._offset_of(offset, X)
         f = self.sample_f(X, n_samples, random_state, prior)
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31) + 1)
@@ -389,8 +387,7 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
         """Accuracy over the labelled rows; offset as in `predict_proba`."""
-        check_is_fitted(self)
-        X = self._validated(X, reset=False)
+        X = self._asked(X)
         if is_votes(y):
             raise ValueError("score needs one label for each row, not probabilities or votes.")
         y, missing = checked_classes(y, len(X), self.unlabeled)

@@ -13,9 +13,8 @@ from ..likelihoods import Gaussian
 from ..process.column_scales import learn_scales
 from ..process.relevance import CLASSES, NUMBERS, learn_relevance, working_labels
 from .composition import BY_FEATURES, BY_NEIGHBORS, Composition
-from .labels import Labels
+from .labels import Labels, Problem
 from .locator import Locator
-from .problem import Problem
 
 if TYPE_CHECKING:
     from ._latent import LatentModel

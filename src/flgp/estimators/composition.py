@@ -12,8 +12,7 @@ from ..geometry.base import FittedGeometry
 from ..geometry.graph import FittedGraph
 from ..likelihoods import Bernoulli, Categorical, Gaussian
 from ..terms import Linear
-from .labels import Labels
-from .problem import Problem
+from .labels import Labels, Problem
 
 if TYPE_CHECKING:
     from ._latent import LatentModel

@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from .._progress import stage
 from .._typing import Array
@@ -112,7 +111,7 @@ class HeatKernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Heat
         -------
         array of shape (n, M)
         """
-        check_is_fitted(self)
+        X = self._asked(X)
         root = np.sqrt(self._process_.functions[0].components[0].variances)
         locator, basis = Locator.of(self), self.basis_
 
@@ -121,7 +120,7 @@ class HeatKernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Heat
             return places.closeness[:, None] * basis.features(places) * root
 
         with self._working():
-            return map_rows(self._validated(X, reset=False), scaled)
+            return map_rows(X, scaled)
 
 
 def _time_of_thumb(eigenvalues: Array) -> float:

@@ -1,4 +1,4 @@
-"""The labelled rows of a fit: what a later `update` adds to."""
+"""The labelled rows of a fit, to which a later `update` adds; and what is to be learned from them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from .._stored import stored
 from .._typing import Array, IntArray
+from ..process.evidence import Target
 from ..rows.blocks import take_rows
 from ..rows.sources import local_labels
 from .validation import check_row_values, check_weights
@@ -54,6 +55,16 @@ class Labels:
         known = {name: None if values is None else values[rows] for name, values in self.known.items()}
         offset = None if self.offset is None else self.offset[rows]
         return Labels(self.points[rows], self.y[rows], known, self.row[rows], self.in_memory, offset)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The latent functions to learn, and what they have in common."""
+
+    targets: Sequence[Target]
+    fewest_labels: int  # from which on several terms can be told apart
+    shared: bool = False  # whether the functions share their hyperparameters
+    rank: int = 0  # of what links the functions; 0: nothing does
 
 
 def labeled_rows(X: Array, rows: IntArray) -> Array:

@@ -1,4 +1,4 @@
-"""Offsets: what another model says about f, row by row."""
+"""What is known about each row to predict: an offset (what another model says about f), exposure, trials."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array
-from ..likelihoods import Categorical
+from ..likelihoods import Categorical, Likelihood, Observations
 from ..likelihoods.observations import LARGEST, rows_in_words
 from ..rows.sources import is_distributed
+from .validation import check_row_values
 
+_REMEDY = "Correct these rows, or leave the argument out to predict for 1."
 # Φ(x/√2) ≈ σ(1.2 x), so a difference of logits is 0.83 of latents.
 _PER_LOGIT, _STEPS = 0.83, 20
 # Logits further below the largest say the same: never.
@@ -62,6 +64,21 @@ def same_use(given: Array | None, fitted: bool) -> Array | None:
     if given is not None and not fitted:
         raise ValueError("offset is given, but the model was fitted without. Leave it out, or fit with it.")
     return given
+
+
+def row_sizes(likelihood: Likelihood, X: Any, exposure: Any, trials: Any) -> Array | None:
+    """What the likelihood uses of `exposure` and `trials`, (n,); None: 1 in every row."""
+    given = {"exposure": exposure, "trials": trials}
+    given = {name: values for name, values in given.items() if values is not None}
+    if not given:
+        return None
+    if is_distributed(X):
+        name = next(iter(given))
+        raise ValueError(f"{name} cannot be given for rows on a cluster. Predict for 1, or give an array.")
+    known = {name: check_row_values(name, values, X.shape[0]) for name, values in given.items()}
+    obs = Observations.of(np.zeros(X.shape[0]), **known)
+    likelihood.validate_known(obs, _REMEDY)
+    return next((known[name] for name in known if name in likelihood.uses), None)
 
 
 def probit_offsets(logits: Array) -> Array:

@@ -23,12 +23,10 @@ from ._docs import documented
 from ._fitting import fit_model, update_model
 from ._latent import LatentModel, interval_levels
 from ._model import FEWEST_NUMBERS
-from .labels import Labels, checked_targets, labeled_targets
+from .labels import Labels, Problem, checked_targets, labeled_targets
 from .learned_attributes import scalar_or_array, single_or_list
-from .offsets import check_offset, same_use, training_offset
-from .problem import Problem
+from .offsets import check_offset, row_sizes, same_use, training_offset
 from .regression_checks import check_likelihood_suits, check_linkable, check_outputs
-from .sizes import row_sizes
 from .transduction import transduce
 from .validation import check_choice, check_count, check_positive, check_row_values, refuse_repeats
 
@@ -212,9 +210,8 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         -------
         self
         """
-        check_is_fitted(self)
+        X = self._asked(X)
         self._check_parameters()
-        X = self._validated(X, reset=False)
         targets, flat = checked_targets(y, len(X))
         outputs = len(self._process_.functions)
         if flat != self._flat_ or targets.shape[1] != outputs:
@@ -402,11 +399,9 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         -------
         array of shape (n, levels); rows sum to 1
         """
-        check_is_fitted(self)
-        functions = self._process_.functions
+        X, functions = self._asked(X), self._process_.functions
         if len(functions) > 1:
             raise ValueError("predict_proba needs a y with one column: fit one model for each.")
-        X = self._validated(X, reset=False)
 
         def levels(views: Sequence[View]) -> Array:
             return functions[0].level_probabilities([view.of_function(0) for view in views])
@@ -445,13 +440,12 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         array of shape (n,) or (n, k)
             Of y given f: the square root of E[e^g].
         """
-        check_is_fitted(self)
-        functions = self._process_.functions
+        X, functions = self._asked(X), self._process_.functions
 
         def deviations(views: Sequence[View]) -> Array:
             return self._columns([np.sqrt(function.noise_variance(views)) for function in functions])
 
-        return self._answer(self._validated(X, reset=False), deviations)
+        return self._answer(X, deviations)
 
     def predict_interval(
         self, X: Any, coverage: float = 0.95, *, exposure: Any = None, trials: Any = None, offset: Any = None
@@ -469,9 +463,7 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         -------
         array of shape (n, 2), or (n, 2, k): lower and upper ends
         """
-        check_is_fitted(self)
-        levels = interval_levels(coverage)
-        X = self._validated(X, reset=False)
+        X, levels = self._asked(X), interval_levels(coverage)
 
         def ends(views: Sequence[View], size: Array | None = None) -> Array:
             each = self._process_.each(views)
@@ -506,8 +498,7 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         -------
         array of shape (n, n_samples), or (n, k, n_samples)
         """
-        check_is_fitted(self)
-        X = self._validated(X, reset=False)
+        X = self._asked(X)
         size, own = self._sizes(X, exposure, trials), self._offset_of(offset, X)
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
         with self._working():
@@ -525,8 +516,7 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         offset: Any = None,
     ) -> float:
         """R² over the labelled rows; exposure, trials and offset as in `predict`."""
-        check_is_fitted(self)
-        X = self._validated(X, reset=False)
+        X = self._asked(X)
         targets, _ = checked_targets(y, len(X))
         known = ~np.isnan(targets).any(axis=1)
         if not known.any():

@@ -189,11 +189,9 @@ class SparseRows:
 
     @property
     def width(self) -> int:
-        """Weights of each point, r."""
         return self.index.shape[1]
 
     def combine(self, values: Array) -> Array:
-        """Σ_j z_j values_j."""
         if values.ndim == 1:
             return np.einsum("br,br->b", self.z, values[self.index])
         b, r = self.index.shape
@@ -202,20 +200,16 @@ class SparseRows:
         return np.asarray(Z @ values)
 
     def quadratic(self, values: Array) -> Array:
-        """Σ_jk z_j z_k values_jk."""
         block = values[self.index[:, :, None], self.index[:, None, :]]
         return np.einsum("br,brc,bc->b", self.z, block, self.z)
 
     def limit(self, sizes: Array) -> Array:
-        """Sums of abs(z_j) times sizes_j."""
         return np.einsum("br,br->b", np.abs(self.z), sizes[self.index])
 
     def take(self, part: slice | IntArray) -> SparseRows:
-        """The same for some of the points."""
         return SparseRows(self.index[part], self.z[part])
 
     def scaled(self, factor: Array) -> SparseRows:
-        """Every row times its factor (b,)."""
         return replace(self, z=self.z * factor[:, None])
 
 
@@ -230,27 +224,21 @@ class MatrixRows:
 
     @property
     def width(self) -> int:
-        """Nodes, s."""
         return int(self.z.shape[1])
 
     def combine(self, values: Array) -> Array:
-        """Σ_j z_j values_j."""
         return np.asarray(self.z @ values)
 
     def quadratic(self, values: Array) -> Array:
-        """Σ_jk z_j z_k values_jk."""
         return np.asarray((self.z * (self.z @ values)).sum(axis=1)).ravel()
 
     def limit(self, sizes: Array) -> Array:
-        """Sums of abs(z_j) times sizes_j."""
         return np.asarray(abs(self.z) @ sizes)
 
     def take(self, part: slice | IntArray) -> MatrixRows:
-        """The same for some of the points."""
         return MatrixRows(self.z[part])
 
     def scaled(self, factor: Array) -> MatrixRows:
-        """Every row times its factor (b,)."""
         if sparse.issparse(self.z):
             return MatrixRows(sparse.csr_array(sparse.diags_array(factor) @ self.z))
         return MatrixRows(self.z * factor[:, None])

@@ -56,7 +56,6 @@ class ByFormula(ABC):
 
     @property
     def time_unit(self) -> float:
-        """1/λ_M."""
         return time_unit(self.eigenvalues)
 
     @abstractmethod
@@ -88,7 +87,6 @@ class FunctionBasis(ByFormula):
         return np.zeros(len(places.closeness), dtype=np.int64)
 
     def features(self, places: PointPlaces) -> Array:
-        """φ (b, M)."""
         return self.functions(places.points)
 
 
@@ -107,7 +105,6 @@ class NodeBasis:
 
     @property
     def n_parts(self) -> int:
-        """Number of connected parts."""
         return int(self.components.max()) + 1
 
     def part_of(self, places: NodePlaces) -> IntArray:
@@ -115,15 +112,12 @@ class NodeBasis:
         return self.components[places.rows.index[:, 0]]
 
     def rows(self, places: NodePlaces) -> SparseRows:
-        """Weights over the nodes."""
         return places.rows
 
     def at_nodes(self, weights: Array) -> Array:
-        """B β."""
         return self.lift @ weights
 
     def features(self, places: NodePlaces) -> Array:
-        """φ (b, M)."""
         return places.rows.combine(self.lift)
 
 
@@ -131,7 +125,6 @@ class Quantities:
     """Base of geometries whose columns are all quantities, none of them node numbers."""
 
     def identifiers(self, n_columns: int) -> tuple[int, ...]:
-        """None of them."""
         return ()
 
 
@@ -142,7 +135,6 @@ class LeadingColumns(Quantities):
     takes: ClassVar[str] = "1 column"  # for error messages
 
     def columns(self, n_columns: int) -> int:
-        """The first ones."""
         if n_columns < self.n_columns:
             raise no_columns(type(self).__name__, self.takes, n_columns)
         return self.n_columns

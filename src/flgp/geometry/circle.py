@@ -45,7 +45,6 @@ class FittedCircle(Known):
     period: float
 
     def locate(self, X: Array) -> PointPlaces:
-        """Angles."""
         X = finite(X, 0)
         return PointPlaces(X * (2.0 * np.pi / self.period), np.ones(len(X)))
 

@@ -45,7 +45,6 @@ class Graph(LeadingColumns):
         return f"Graph({self.adjacency.shape[0]:,} nodes, {sparse.triu(self.adjacency, 1).nnz:,} edges)"
 
     def identifiers(self, n_columns: int) -> tuple[int, ...]:
-        """Its column."""
         return (0,)
 
     def fit(self, rows: RowLike, rng: np.random.Generator) -> FittedGraph:
@@ -93,7 +92,6 @@ class FittedGraph(Known):
     adjacency: Any
 
     def locate(self, X: Array) -> NodePlaces:
-        """The nodes (b, 1) themselves."""
         return at_nodes(node_numbers(X, self.n_nodes, "node"))
 
     def n_eigenpairs(self, n_labeled: int) -> int:
@@ -140,5 +138,4 @@ class FittedGraph(Known):
         return walked.toarray() if sparse.issparse(walked) else np.asarray(walked, dtype=float)
 
     def frozen(self) -> FittedGraph:
-        """The graph without its edges."""
         return replace(self, adjacency=None)

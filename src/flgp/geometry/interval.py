@@ -87,7 +87,6 @@ class FittedInterval(Known):
         return 1.0 + np.maximum(np.maximum(self.low - x, x - self.high), 0.0) / self.unit
 
     def coordinates(self, X: Array) -> Array:
-        """The numbers themselves (b, 1)."""
         return np.asarray(X, dtype=float)
 
     def basis(

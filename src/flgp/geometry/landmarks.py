@@ -68,7 +68,6 @@ class LandmarkBasis(SpectrumBasis):
     log_ratio: Array  # (s,) -log q_j
 
     def part_of(self, places: LandmarkPlaces) -> IntArray:
-        """The connected part of each point's nearest landmark, (b,)."""
         return self.spectrum.components[places.nearest]
 
     def rows(self, places: LandmarkPlaces) -> MatrixRows:
@@ -87,7 +86,6 @@ class Landmarks(Quantities):
     bandwidth: float | None = None
 
     def columns(self, n_columns: int) -> int:
-        """All of them."""
         return n_columns
 
     def fit(self, rows: RowLike, rng: np.random.Generator) -> FittedLandmarks:
@@ -155,11 +153,9 @@ class FittedLandmarks:
         return np.sqrt(self.search(X, 1)[1][:, 0]) / self.radius
 
     def coordinates(self, X: Array) -> Array:
-        """The points themselves."""
         return np.asarray(X, dtype=np.float64)
 
     def n_eigenpairs(self, n_labeled: int) -> int:
-        """The value of n_eigenpairs="auto"."""
         return auto_eigenpairs(len(self.anchors), n_labeled)
 
     @property
@@ -172,7 +168,6 @@ class FittedLandmarks:
 
     @property
     def typical_bandwidth(self) -> float:
-        """A bandwidth for use without labels."""
         return self.given_bandwidth or float(np.sqrt(self.mean_sqdist)) / 2
 
     def basis(
@@ -199,7 +194,6 @@ class FittedLandmarks:
         return LandmarkBasis(spectrum, epsilon, -np.log(q))
 
     def frozen(self) -> Self:
-        """The geometry without what only the fit needs."""
         return replace(self, blocks=None, among_landmarks=None)
 
 

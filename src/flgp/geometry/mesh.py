@@ -68,13 +68,11 @@ class Mesh:
         return f"Mesh({len(self.vertices):,} vertices, {len(self.faces):,} faces)"
 
     def columns(self, n_columns: int) -> int:
-        """All columns, which are 1 or 3."""
         if n_columns not in (1, 3):
             raise no_columns("Mesh", _TAKES, n_columns)
         return n_columns
 
     def identifiers(self, n_columns: int) -> tuple[int, ...]:
-        """The column of vertex numbers."""
         return (0,) if n_columns == 1 else ()
 
     def fit(self, rows: RowLike, rng: np.random.Generator) -> FittedMesh:
@@ -167,7 +165,6 @@ class FittedMesh(Known):
         return self.search(finite(X, 0))[2] / self.radius
 
     def coordinates(self, X: Array) -> Array:
-        """Positions in space (b, 3)."""
         if self.n_columns == 1:
             return self.vertices[node_numbers(X, len(self.vertices), "vertex")]
         return np.asarray(X, dtype=float)

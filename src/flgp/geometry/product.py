@@ -52,7 +52,6 @@ class Product:
         return f"Product({', '.join(map(repr, self.geometries))})"
 
     def columns(self, n_columns: int) -> int:
-        """The columns of all factors."""
         return sum(self.widths(n_columns))
 
     def widths(self, n_columns: int) -> tuple[int, ...]:
@@ -71,7 +70,6 @@ class Product:
         return found[0]
 
     def identifiers(self, n_columns: int) -> tuple[int, ...]:
-        """Those of the factors."""
         widths = self.widths(n_columns)
         found = [
             start + column
@@ -81,7 +79,6 @@ class Product:
         return tuple(int(column) for column in found)
 
     def fit(self, rows: RowLike, rng: np.random.Generator) -> FittedProduct:
-        """Fit each factor to its columns of rows (n, q)."""
         widths = self.widths(rows.shape[1])
         if sum(widths) != rows.shape[1]:
             raise ValueError(f"{self!r} takes {sum(widths)} columns, but the rows have {rows.shape[1]}.")
@@ -116,7 +113,6 @@ class ProductPlaces:
 
     @property
     def closeness(self) -> Array:
-        """Product of the closenesses of the factors (b,)."""
         return np.prod([places.closeness for places in self.factors], axis=0)
 
 
@@ -134,11 +130,9 @@ class FittedProduct(Known):
         return list(zip(self.factors, columns, strict=True))
 
     def locate(self, X: Array) -> ProductPlaces:
-        """Locate points on each factor."""
         return ProductPlaces(tuple(factor.locate(columns) for factor, columns in self._split(X)))
 
     def distance(self, X: Array) -> Array:
-        """The largest distance of the factors (b,)."""
         return np.max([factor.distance(columns) for factor, columns in self._split(X)], axis=0)
 
     def coordinates(self, X: Array) -> Array | None:
@@ -157,7 +151,6 @@ class FittedProduct(Known):
         return ProductBasis(np.asarray(eigenvalues), bases, chosen)
 
     def frozen(self) -> FittedProduct:
-        """The product with frozen factors."""
         return replace(self, factors=tuple(factor.frozen() for factor in self.factors))
 
 
@@ -192,12 +185,10 @@ class ProductBasis(ByFormula):
         return self.n_parts - prod(factor.n_parts - factor.n_capped for factor in self.factors)
 
     def part_of(self, places: ProductPlaces) -> IntArray:
-        """The part that each place is on, (b,)."""
         parts = [basis.part_of(place) for basis, place in zip(self.factors, places.factors, strict=True)]
         return np.ravel_multi_index(parts, [factor.n_parts for factor in self.factors]).astype(np.int64)
 
     def features(self, places: ProductPlaces) -> Array:
-        """φ (b, M)."""
         values = np.ones(1)
         for basis, place, chosen in zip(self.factors, places.factors, self.chosen.T, strict=True):
             values = values * basis.features(place)[:, chosen]

@@ -75,26 +75,21 @@ class SpectrumBasis(ABC):
 
     @property
     def eigenvalues(self) -> Array:
-        """λ (M,) of the graph Laplacian."""
         return self.spectrum.eigenvalues
 
     @property
     def time_unit(self) -> float:
-        """A step of the walk."""
         return 1.0
 
     @property
     def n_parts(self) -> int:
-        """Number of connected parts of the graph."""
         return self.spectrum.n_components
 
     @property
     def n_capped(self) -> int:
-        """Number of stray parts whose prior variance was limited."""
         return self.spectrum.n_capped
 
     def at_nodes(self, weights: Array) -> Array:
-        """B β at the nodes."""
         return self.spectrum.lift @ weights
 
     @abstractmethod
@@ -102,7 +97,6 @@ class SpectrumBasis(ABC):
         """Weights of places over the nodes."""
 
     def features(self, places: Any) -> Array:
-        """φ (b, M)."""
         return self.rows(places).combine(self.spectrum.lift)
 
 

@@ -29,7 +29,6 @@ class Sphere(Quantities):
     """
 
     def columns(self, n_columns: int) -> int:
-        """All columns, which are 2 or 3."""
         if n_columns not in (2, 3):
             takes = "2 columns (latitude, longitude in degrees) or 3 (unit vectors)"
             raise no_columns("Sphere", takes, n_columns)
@@ -77,7 +76,6 @@ class FittedSphere(Known):
         return np.column_stack([across * np.cos(longitude), across * np.sin(longitude), np.sin(latitude)])
 
     def locate(self, X: Array) -> PointPlaces:
-        """Directions, and how near to the sphere the points are."""
         return PointPlaces(self.directions(X), closeness_of(self.distance(X)))
 
     def distance(self, X: Array) -> Array:
@@ -87,7 +85,6 @@ class FittedSphere(Known):
         return np.abs(np.linalg.norm(np.asarray(X, dtype=float), axis=1) - 1.0) / _TOLERANCE
 
     def coordinates(self, X: Array) -> Array:
-        """Unit vectors (b, 3)."""
         return self.directions(X)
 
     def basis(

@@ -54,13 +54,11 @@ class TangentMesh:
         return [TangentMesh(self.mesh, share) for share in SHARES] if self.divergent is None else [self]
 
     def columns(self, n_columns: int) -> int:
-        """All columns, which are 4 or 6."""
         if n_columns not in (4, 6):
             raise no_columns("TangentMesh", _TAKES, n_columns)
         return n_columns
 
     def identifiers(self, n_columns: int) -> tuple[int, ...]:
-        """The column of vertex numbers."""
         return (0,) if n_columns == 4 else ()
 
     def fit(self, rows: RowLike, rng: np.random.Generator) -> FittedTangentMesh:
@@ -88,7 +86,6 @@ class FittedTangentMesh(Known):
         return NodePlaces(SparseRows(index.reshape(len(z), -1), z.reshape(len(z), -1)), places.closeness)
 
     def distance(self, X: Array) -> Array:
-        """Distance (b,) from the mesh, as the mesh measures it."""
         return self.surface.distance(np.asarray(X, dtype=float)[:, :-3])
 
     def n_eigenpairs(self, n_labeled: int) -> int:

@@ -48,7 +48,6 @@ class DenseInference:
         )
 
     def evaluate(self, at: Point) -> Evaluation:
-        """With a local term."""
         local, root = at.noisy_local, np.sqrt(at.d)
         noise = local.noise_variance * self.noise_scale
         covariance = local.covariance(self.distances)
@@ -72,7 +71,7 @@ class DenseInference:
             value,
             by_d,
             np.array([float(noise @ diagonal)]),
-            WeightPosterior(root * mean, root[:, None] * inverse.T),
+            (WeightPosterior(root * mean, root[:, None] * inverse.T),),
             gradient_local=np.array(by_local),
         )
 

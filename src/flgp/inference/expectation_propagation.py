@@ -132,7 +132,7 @@ class ExpectationPropagation:
         # A cavity is the posterior without that label, so its normaliser is a left-out prediction.
         left_out = LeftOut(tilted.log_normalizer, self.offset + mean, variance)
         value = -np.inf if settled is None else log_evidence
-        return Evaluation(value, gradient, by_parameter, posterior, sites, left_out)
+        return Evaluation(value, gradient, by_parameter, (posterior,), sites, left_out)
 
     def _settled(
         self, solver: SiteSolver, d: Array, likelihood: Likelihood, sites: Array, tolerance: float

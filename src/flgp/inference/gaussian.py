@@ -32,7 +32,6 @@ class GaussianInference:
         self._gram = np.empty((0, 0)) if self._wide else rows.T @ rows
 
     def evaluate(self, at: Point) -> Evaluation:
-        """In closed form."""
         return self._dual(at.d, at.noise) if self._wide else self._primal(at.d, at.noise)
 
     def _primal(self, d: Array, noise: float) -> Evaluation:
@@ -82,4 +81,4 @@ class GaussianInference:
     ) -> Evaluation:
         log_det = log_determinant(L) + self._m * np.log(noise)
         value = self._constant - 0.5 * (self._C * log_det + squares)
-        return Evaluation(float(value), gradient, np.array([by_noise]), posterior)
+        return Evaluation(float(value), gradient, np.array([by_noise]), (posterior,))

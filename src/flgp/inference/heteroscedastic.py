@@ -103,13 +103,12 @@ class HeteroscedasticInference:
         found = problem.solve(at.state, _ROUGH_TOLERANCE if at.rough else _TOLERANCE)
         shift = found.precision * self._residual
         gradient, function = problem.function.finish(found.function, found.precision, shift)
-        by_noise, log_noise = problem.noise.finish(found.noise, *found.sites)
+        by_noise = problem.noise.finish(found.noise, *found.sites)[0]
         by_parameter = (
             0.5 * float(np.sum(found.squares - 1.0)),
             *self.basis.gradient(likelihood, own, by_noise),
         )
-        posterior = NoisyPosterior(function, log_noise, own)
-        return Evaluation(found.bound, gradient, np.array(by_parameter), posterior, found.sites)
+        return Evaluation(found.bound, gradient, np.array(by_parameter), (function,), found.sites)
 
     def refined(self, d: Array, likelihood: AnyLikelihood, sites: Array) -> NoisyPosterior:
         """The posterior for the sites (2, m) that `evaluate` found, with the spread that a product lacks."""

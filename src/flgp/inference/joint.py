@@ -86,7 +86,7 @@ def evaluate(data: JointData, d: Array, local: LocalModel) -> Evaluation:
         _log_evidence(space, factor),
         by_d,
         np.array([noise]),
-        space.posterior(d),
+        (space.posterior(d),),
         gradient_local=np.array([length, variance, *shape]),
     )
 

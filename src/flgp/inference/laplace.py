@@ -50,7 +50,7 @@ class LaplaceInference:
             log_evidence,
             gradient_log_d(design, factor, gradient) + along,
             np.array(own),
-            design.weights(v, factor),
+            (design.weights(v, factor),),
             gradient,
         )
 

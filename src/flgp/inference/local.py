@@ -43,7 +43,6 @@ class JointInference:
         return replace(self, data=replace(self.data, near=self.data.near.take(rows)))
 
     def evaluate(self, at: Point) -> Evaluation:
-        """With a local term."""
         return evaluate(self.data, at.d, at.noisy_local)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from scipy import linalg
@@ -115,10 +115,17 @@ class Evaluation:
     log_evidence: float
     gradient_log_d: Array  # (M,) ∂ log Z / ∂ log d_i
     gradient_parameters: Array  # (k,) in the logarithms of the likelihood's parameters
-    posterior: Any  # WeightPosterior, or one for each of the coupled classes
+    posteriors: tuple[Posterior, ...]  # of the weights of each latent function
     state: Array | None = None
     left_out: LeftOut | None = None  # where it is known
     gradient_local: Array = field(default_factory=lambda: np.empty(0))  # in the logarithms of a local term's
+    outputs: tuple[Evaluation, ...] = ()  # of each output, where several share their hyperparameters
+
+    @property
+    def posterior(self) -> Posterior:
+        """Of the only latent function."""
+        (only,) = self.posteriors
+        return only
 
 
 class Inference(Protocol):

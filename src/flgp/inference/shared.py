@@ -17,8 +17,7 @@ class SharedInference:
     """Independent posteriors of outputs in their own units, at hyperparameters in the units of the first.
 
     The variances of output k are `ratios[k]` times those of the first, so that shared hyperparameters do not
-    depend on whether an output is in metres or in miles. `posterior` of an evaluation lists the evaluations
-    of the outputs.
+    depend on whether an output is in metres or in miles.
     """
 
     outputs: Sequence[Inference]
@@ -39,9 +38,10 @@ class SharedInference:
             float(sum(part.log_evidence for part in parts)),
             np.sum([part.gradient_log_d for part in parts], axis=0),
             np.sum([part.gradient_parameters for part in parts], axis=0),
-            parts,
+            (),
             ends,
             gradient_local=np.sum([part.gradient_local for part in parts], axis=0),
+            outputs=tuple(parts),
         )
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import Array
-from .posterior import WeightPosterior
+from .posterior import Posterior
 from .sampler import Sampler, State, Target
 
 # A bracket this narrow holds nothing but the current point.
@@ -32,13 +32,13 @@ class Reference(NamedTuple):
     latent_mean: Array  # (m,) f at the mean
 
     @classmethod
-    def of(cls, posterior: WeightPosterior, target: Target) -> Reference:
+    def of(cls, posterior: Posterior, target: Target) -> Reference:
         """Reference from an approximate posterior of v."""
         mean, factor = posterior.mean, posterior.factor
         return cls(mean, factor, np.linalg.inv(factor), target.design @ mean + target.offset)
 
 
-def slice_sampler(target: Target, approximation: WeightPosterior | None = None) -> Sampler:
+def slice_sampler(target: Target, approximation: Posterior | None = None) -> Sampler:
     """The elliptical slice sampler of the whitened weights of one latent function.
 
     With an approximate posterior of v a step is four moves on its ellipses and one on the prior's, which

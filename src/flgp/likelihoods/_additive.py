@@ -15,19 +15,15 @@ class Additive(Likelihood):
     """y = f + noise: f is the mean of y, or its median or another quantile."""
 
     def conditional_mean(self, f: Array) -> Array:
-        """What is predicted given f: f itself."""
         return np.array(f, dtype=float)
 
     def predictive_mean(self, mean: Array, variance: Array) -> Array:
-        """The mean of f."""
         return np.array(np.broadcast_arrays(np.asarray(mean, dtype=float), variance)[0])
 
     def predictive_variance(self, mean: Array, variance: Array) -> Array:
-        """Variance of f plus that of the noise."""
         return np.asarray(variance) + self.conditional_variance(mean)
 
     def without_offset(self, obs: Observations) -> Observations:
-        """The labels minus the offset."""
         return replace(obs, y=obs.y - obs.offset, offset=np.zeros_like(obs.offset))
 
 
@@ -45,7 +41,6 @@ class GaussianNoise(Additive):
         return weighted_mean(obs.y, obs.weight / obs.noise_scale)
 
     def latent_scale(self, obs: Observations) -> float:
-        """Standard deviation of y."""
         precision = obs.weight / obs.noise_scale
         center = self.initial_mean(obs)
         return positive_spread(np.sqrt(weighted_mean((obs.y - center) ** 2, precision)), center)

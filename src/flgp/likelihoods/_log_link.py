@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .._typing import Array
 from ._base import Likelihood, Observations
-from ._exposed import Exposed
 from ._moments import weighted_mean
 
 # Exponents are clipped to ± this value: the square of e^300 ≈ 2e130 is a number, also that of a slope. Where
@@ -32,18 +31,49 @@ def safe_expm1(x: Array) -> Array:
     return np.expm1(np.clip(x, -MAX_EXPONENT, MAX_EXPONENT))
 
 
+@dataclass(frozen=True, eq=False)
+class Exposed(Likelihood):
+    """With mean exposure · e^f an exposure is a shift of f: l(f + log exposure), broadcast against f."""
+
+    base: Likelihood
+    log_exposure: Array
+
+    @property
+    def discrete(self) -> bool:  # type: ignore[override]  # taken from the base
+        return self.base.discrete
+
+    def log_density(self, obs: Observations, f: Array) -> Array:
+        return self.base.log_density(obs, f + self.log_exposure)
+
+    def conditional_mean(self, f: Array) -> Array:
+        return self.base.conditional_mean(f + self.log_exposure)
+
+    def conditional_variance(self, f: Array) -> Array:
+        return self.base.conditional_variance(f + self.log_exposure)
+
+    def predictive_mean(self, mean: Array, variance: Array) -> Array:
+        return self.base.predictive_mean(mean + self.log_exposure, variance)
+
+    def predictive_variance(self, mean: Array, variance: Array) -> Array:
+        return self.base.predictive_variance(mean + self.log_exposure, variance)
+
+    def cdf(self, y: Array, f: Array) -> Array:
+        return self.base.cdf(y, f + self.log_exposure)
+
+    def sample(self, f: Array, rng: np.random.Generator) -> Array:
+        return self.base.sample(f + self.log_exposure, rng)
+
+
 class WithExposure(Likelihood):
     """y depends on f through exposure · exp(f)."""
 
     uses = ("exposure",)
 
     def without_offset(self, obs: Observations) -> Observations:
-        """The offset as a factor of the exposure."""
         factor = safe_exp(obs.offset)
         return replace(obs, exposure=obs.exposure * factor, offset=np.zeros_like(obs.offset))
 
     def of_size(self, size: Array) -> Likelihood:
-        """The distribution of y at this exposure."""
         return Exposed(self, np.log(size))
 
 
@@ -55,11 +85,9 @@ class LogLink(WithExposure):
         """Coefficients of exp(f) and exp(2f) in Var[y | f] at unit exposure."""
 
     def conditional_mean(self, f: Array) -> Array:
-        """E[y | f] = exp(f) at unit exposure."""
         return safe_exp(f)
 
     def conditional_variance(self, f: Array) -> Array:
-        """Var[y | f] at unit exposure."""
         linear, quadratic = self._variance_coefficients()
         expected = safe_exp(f)
         return linear * expected + quadratic * expected**2

@@ -16,15 +16,12 @@ class Proportion(Likelihood):
     discrete = True
 
     def conditional_mean(self, f: Array) -> Array:
-        """P(success | f)."""
         return np.asarray(expit(f))
 
     def conditional_variance(self, f: Array) -> Array:
-        """P(success | f) · P(failure | f)."""
         return self.conditional_mean(f) * self.conditional_mean(-np.asarray(f))
 
     def predictive_mean(self, mean: Array, variance: Array) -> Array:
-        """E[l(f)] in closed form."""
         return logistic_gaussian_integral(mean, variance)
 
     def predictive_variance(self, mean: Array, variance: Array) -> Array:
@@ -36,7 +33,6 @@ class Proportion(Likelihood):
         return np.where(y >= 1.0, 1.0, np.where(y >= 0.0, 1.0 - self.conditional_mean(f), 0.0))
 
     def sample(self, f: Array, rng: np.random.Generator) -> Array:
-        """0 or 1 for every f."""
         f = np.asarray(f, dtype=float)
         return (rng.random(f.shape) < self.conditional_mean(f)).astype(float)
 

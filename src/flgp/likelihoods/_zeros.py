@@ -50,7 +50,6 @@ class ExtraZeros(WithExposure):
         return float(log_expit(self._log_odds())), float(log_expit(-self._log_odds()))
 
     def validate(self, obs: Observations) -> None:
-        """Refuse negative and fractional counts."""
         super().validate(obs)
         remedy = "Pass counts in y and their base in `exposure`, or use likelihood='tweedie' for amounts."
         refuse_fractions(obs.y, obs, "Counts", remedy)

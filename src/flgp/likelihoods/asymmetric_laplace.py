@@ -84,7 +84,6 @@ class AsymmetricLaplace(Additive):
         return Derivatives(gradient, np.zeros_like(gradient), np.zeros_like(gradient))
 
     def parameter_derivatives(self, obs: Observations, f: Array) -> list[ParameterDerivatives]:
-        """In log s."""
         d = self.derivatives(obs, f)
         return [ParameterDerivatives((obs.y - f) * d.gradient - 1.0, -d.gradient, d.curvature)]
 
@@ -128,20 +127,17 @@ class AsymmetricLaplace(Additive):
         )
 
     def cdf(self, y: Array, f: Array) -> Array:
-        """An exponential on either side of f."""
         rise, fall = self._slopes()
         gap, q = np.asarray(y - f), self.quantile
         below = q * np.exp(fall * np.minimum(gap, 0.0))
         return np.where(gap < 0, below, 1.0 - (1.0 - q) * np.exp(-rise * np.maximum(gap, 0.0)))
 
     def sample(self, f: Array, rng: np.random.Generator) -> Array:
-        """The difference of two exponential variables added to f."""
         rise, fall = self._slopes()
         f = np.asarray(f, dtype=float)
         return f + rng.exponential(1.0 / rise, f.shape) - rng.exponential(1.0 / fall, f.shape)
 
     def initial_mean(self, obs: Observations) -> float:
-        """The weighted q-quantile of y."""
         return weighted_quantile(obs.y, obs.weight, self.quantile)
 
     def latent_scale(self, obs: Observations) -> float:

@@ -42,7 +42,6 @@ class Bernoulli(Proportion):
             raise ValueError(f"link of Bernoulli must be 'logit' or 'probit', not {self.link!r}.")
 
     def log_density(self, obs: Observations, f: Array) -> Array:
-        """Either log l(f), for y = 1, or log l(-f), for y = 0."""
         signed = _sign(obs) * f
         return np.asarray(log_expit(signed) if self.link == "logit" else log_ndtr(signed))
 
@@ -61,17 +60,14 @@ class Bernoulli(Proportion):
         )
 
     def conditional_mean(self, f: Array) -> Array:
-        """P(y = 1 | f)."""
         return super().conditional_mean(f) if self.link == "logit" else np.asarray(ndtr(f))
 
     def predictive_mean(self, mean: Array, variance: Array) -> Array:
-        """P(y = 1): the logistic-normal integral, or Φ(mean/√(1 + variance))."""
         if self.link == "logit":
             return super().predictive_mean(mean, variance)
         return np.asarray(ndtr(mean / np.sqrt(1.0 + variance)))
 
     def validate(self, obs: Observations) -> None:
-        """Refuse labels other than 0 and 1."""
         super().validate(obs)
         remedy = "Code the two classes as 0 and 1, or use likelihood='binomial' with `trials` for counts."
         refuse((obs.y != 0) & (obs.y != 1), obs, "Bernoulli labels must be 0 or 1", remedy)

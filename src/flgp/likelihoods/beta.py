@@ -13,7 +13,7 @@ from .._typing import Array, BoolArray
 from ._base import Derivatives, Likelihood, Observations, ParameterDerivatives, refuse
 from ._moments import weighted_mean
 from ._tilted import tilted_expectations
-from .logistic import logistic_gaussian_integral, logistic_tilted
+from .logistic import logistic_gaussian_integral, logistic_spread
 
 # Labels this close to 0 or 1 are known to be at most (at least) that: nearer ones cannot be told from 1.
 _MARGIN = 1e-15
@@ -64,11 +64,9 @@ class Beta(Likelihood):
         return inside + np.where(low | high, ends, 0.0)
 
     def conditional_mean(self, f: Array) -> Array:
-        """μ = σ(f)."""
         return np.asarray(expit(f))
 
     def conditional_variance(self, f: Array) -> Array:
-        """μ(1 - μ)/(1 + φ)."""
         return expit(f) * expit(-np.asarray(f)) / (1.0 + self._parameter("precision"))
 
     def derivatives(self, obs: Observations, f: Array) -> Derivatives:
@@ -89,7 +87,6 @@ class Beta(Likelihood):
         return np.asarray(logit(obs.y))
 
     def parameter_derivatives(self, obs: Observations, f: Array) -> list[ParameterDerivatives]:
-        """In log φ."""
         (a, b), p = self._shapes(f), self._pieces(obs, f)
         moved = p.gap - a * zeta(2.0, 1.0 + a) + b * zeta(2.0, 1.0 + b)
         bent = 2.0 * p.slope_sum - 2.0 * (a * zeta(3.0, 1.0 + a) + b * zeta(3.0, 1.0 + b))
@@ -112,16 +109,11 @@ class Beta(Likelihood):
         return slope + b * (log_rest - digamma(1.0 + b))
 
     def predictive_mean(self, mean: Array, variance: Array) -> Array:
-        """E[σ(f)] in closed form."""
         return logistic_gaussian_integral(mean, variance)
 
     def predictive_variance(self, mean: Array, variance: Array) -> Array:
-        """E[μ(1 - μ)]/(1 + φ) + Var[μ]: with Z = E[σ(f)] they follow from Z and Z' = E[μ(1 - μ)]."""
-        mean, variance = np.broadcast_arrays(np.asarray(mean, dtype=float), variance)
-        tilted = logistic_tilted(np.asarray(1.0), -np.abs(mean), variance)
-        share = np.exp(tilted.log_normalizer)
-        within = share * tilted.gradient
-        between = np.maximum(share - within - share**2, 0.0)
+        """E[μ(1 - μ)]/(1 + φ) + Var[μ]."""
+        within, between = logistic_spread(*np.broadcast_arrays(np.asarray(mean, dtype=float), variance))
         return within / (1.0 + self._parameter("precision")) + between
 
     def cdf(self, y: Array, f: Array) -> Array:
@@ -130,12 +122,10 @@ class Beta(Likelihood):
         return np.asarray(betainc(a, b, np.clip(y, 0.0, 1.0)))
 
     def sample(self, f: Array, rng: np.random.Generator) -> Array:
-        """Proportions, strictly between 0 and 1."""
         a, b = (np.maximum(shape, 1e-10) for shape in self._shapes(np.asarray(f, dtype=float)))
         return np.clip(rng.beta(a, b), _MARGIN, 1.0 - _MARGIN)
 
     def validate(self, obs: Observations) -> None:
-        """Refuse labels that are not strictly between 0 and 1."""
         super().validate(obs)
         remedy = (
             "Divide percentages by 100; for successes among trials use likelihood='binomial'; zeros and "
@@ -145,7 +135,6 @@ class Beta(Likelihood):
         refuse(bad, obs, "Labels of the beta likelihood must be between 0 and 1, ends excluded", remedy)
 
     def initial_mean(self, obs: Observations) -> float:
-        """Logit of the mean label."""
         return float(logit(weighted_mean(obs.y, obs.weight)))
 
     def latent_scale(self, obs: Observations) -> float:

@@ -12,7 +12,7 @@ from .._stored import stored
 from .._typing import Array
 from ._base import Derivatives, Likelihood, Observations, refuse
 from ._proportion import Proportion
-from .logistic import logistic_tilted, logit_derivatives, logit_kernel
+from .logistic import logistic_spread, logit_derivatives, logit_kernel
 from .observations import refuse_fractions
 
 # NumPy draws 64-bit counts.
@@ -46,19 +46,16 @@ class Binomial(Proportion):
         return logit_derivatives(obs.y, obs.trials - obs.y, f)
 
     def validate(self, obs: Observations) -> None:
-        """Refuse counts that are fractional, negative, or larger than their trials."""
         super().validate(obs)
         refuse_fractions(obs.y, obs, "Binomial successes", "Pass counts in y, not proportions.")
         remedy = "Pass the number of trials of each row in `trials`."
         refuse(obs.y > obs.trials, obs, "Successes must not exceed trials", remedy)
 
     def validate_known(self, obs: Observations, remedy: str) -> None:
-        """Refuse trials that are not whole."""
         super().validate_known(obs, remedy)
         refuse_fractions(obs.trials, obs, "Binomial trials", "Pass the number of trials of each row.")
 
     def of_size(self, size: Array) -> Likelihood:
-        """The distribution of the successes among `size` trials."""
         return Successes(np.asarray(size, dtype=float))
 
 
@@ -69,27 +66,17 @@ class Successes(Binomial):
     trials: Array
 
     def conditional_mean(self, f: Array) -> Array:
-        """Trials · σ(f)."""
         return self.trials * super().conditional_mean(f)
 
     def conditional_variance(self, f: Array) -> Array:
-        """Trials · σ(f) σ(-f)."""
         return self.trials * super().conditional_mean(f) * super().conditional_mean(-np.asarray(f))
 
     def predictive_mean(self, mean: Array, variance: Array) -> Array:
-        """Trials · E[σ(f)]."""
         return self.trials * super().predictive_mean(mean, variance)
 
     def predictive_variance(self, mean: Array, variance: Array) -> Array:
-        """Here n E[σ(f) σ(-f)] + n² Var[σ(f)], which is the same for f and -f.
-
-        With Z = E[σ(f)] the first expectation is Z' = ∂Z/∂mean, because σ' = σ(f) σ(-f), and the variance is
-        Z - Z' - Z². The sign of the mean with the smaller Z loses fewer digits.
-        """
-        tilted = logistic_tilted(np.asarray(1.0), -np.abs(mean), variance)
-        share = np.exp(tilted.log_normalizer)
-        within = share * tilted.gradient
-        between = np.maximum(share - within - share**2, 0.0)
+        """Here n E[σ(f) σ(-f)] + n² Var[σ(f)]."""
+        within, between = logistic_spread(mean, variance)
         return self.trials * within + self.trials**2 * between
 
     def cdf(self, y: Array, f: Array) -> Array:

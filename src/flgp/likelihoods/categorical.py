@@ -61,7 +61,6 @@ class Categorical:
     free_parameters: ClassVar[tuple[str, ...]] = ()
 
     def with_parameters(self) -> Categorical:
-        """The same: it has no parameters."""
         return self
 
     def __post_init__(self) -> None:
@@ -124,23 +123,18 @@ class Categorical:
         return result
 
     def conditional(self, f: Array) -> Array:
-        """P(y = c | f), (b, C) for f (b, C)."""
         return self.probabilities(f, np.zeros_like(f))
 
     def latent_scale(self, obs: Observations) -> float:
-        """The standard deviation of ε."""
         return 1.0
 
     def initial_parameters(self, obs: Observations) -> dict[str, float]:
-        """Empty: there are no parameters."""
         return {}
 
     def parameter_bounds(self, obs: Observations) -> dict[str, tuple[float, float]]:
-        """Empty: there are no parameters."""
         return {}
 
     def validate(self, obs: Observations) -> None:
-        """Refuse labels that are not class numbers."""
         known = (obs.y >= 0) & (obs.y < self.n_classes) & (obs.y == np.floor(obs.y))
         rule = f"Class numbers must be integers from 0 to {self.n_classes - 1}"
         refuse(~known, obs, rule, "Encode the classes first, or raise n_classes.")

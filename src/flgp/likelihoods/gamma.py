@@ -49,7 +49,6 @@ class Gamma(LogLink):
         return Derivatives(shape * safe_expm1(delta), curvature, curvature)
 
     def parameter_derivatives(self, obs: Observations, f: Array) -> list[ParameterDerivatives]:
-        """In log k."""
         shape, delta = self._parameter("shape"), _log_ratio(obs, f)
         d = self.derivatives(obs, f)
         log_density = shape * (np.log(shape) - digamma(shape) + delta - safe_expm1(delta))
@@ -61,18 +60,15 @@ class Gamma(LogLink):
         return np.asarray(gammainc(shape, shape * np.maximum(y, 0.0) / safe_exp(f)))
 
     def sample(self, f: Array, rng: np.random.Generator) -> Array:
-        """Positive reals at unit exposure."""
         shape, f = self._parameter("shape"), np.asarray(f, dtype=float)
         return safe_exp(f) * rng.gamma(shape, 1.0 / shape, f.shape)
 
     def validate(self, obs: Observations) -> None:
-        """Refuse targets that are not positive."""
         super().validate(obs)
         remedy = "Leave such rows out, or use likelihood='gaussian' (reals) or 'poisson' (counts)."
         refuse(obs.y <= 0, obs, f"Labels of the {self.name} likelihood must be positive", remedy)
 
     def initial_mean(self, obs: Observations) -> float:
-        """Logarithm of the weighted mean of y/exposure."""
         return float(np.log(np.average(obs.y / obs.exposure, weights=obs.weight)))
 
     def initial_parameters(self, obs: Observations) -> dict[str, float]:
@@ -109,15 +105,12 @@ class Exponential(Gamma):
     parameter_names: ClassVar[tuple[str, ...]] = ()
 
     def parameter_derivatives(self, obs: Observations, f: Array) -> list[ParameterDerivatives]:
-        """Empty: there are no parameters."""
         return []
 
     def initial_parameters(self, obs: Observations) -> dict[str, float]:
-        """Empty: there are no parameters."""
         return {}
 
     def parameter_bounds(self, obs: Observations) -> dict[str, tuple[float, float]]:
-        """Empty: there are no parameters."""
         return {}
 
 

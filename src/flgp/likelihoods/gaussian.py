@@ -44,17 +44,14 @@ class Gaussian(GaussianNoise):
         return -0.5 * (np.log(2.0 * np.pi * variance) + (obs.y - f) ** 2 / variance)
 
     def conditional_variance(self, f: Array) -> Array:
-        """σ², whatever f is."""
         return np.full(np.shape(f), self._parameter("noise_variance"))
 
     def derivatives(self, obs: Observations, f: Array) -> Derivatives:
-        """Residual over variance, one over variance, 0."""
         variance = self._variance(obs)
         gradient = (obs.y - f) / variance
         return Derivatives(gradient, np.broadcast_to(1.0 / variance, gradient.shape), np.zeros_like(gradient))
 
     def parameter_derivatives(self, obs: Observations, f: Array) -> list[ParameterDerivatives]:
-        """In log σ²."""
         d = self.derivatives(obs, f)
         return [ParameterDerivatives(0.5 * ((obs.y - f) * d.gradient - 1.0), -d.gradient, -d.curvature)]
 
@@ -70,7 +67,6 @@ class Gaussian(GaussianNoise):
         return Tilted(log_normalizer, residual / total, 1.0 / total)
 
     def tilted_parameter_gradient(self, obs: Observations, mean: Array, variance: Array) -> list[Array]:
-        """In log σ², in closed form."""
         noise = self._variance(obs)
         narrowed = noise / obs.weight
         share = narrowed / (narrowed + variance)
@@ -78,11 +74,9 @@ class Gaussian(GaussianNoise):
         return [0.5 * obs.weight * (squared_residual / noise - 1.0)]
 
     def cdf(self, y: Array, f: Array) -> Array:
-        """Φ((y - f)/σ)."""
         return np.asarray(ndtr((y - f) / np.sqrt(self._parameter("noise_variance"))))
 
     def sample(self, f: Array, rng: np.random.Generator) -> Array:
-        """Noise added to f."""
         return rng.normal(f, np.sqrt(self._parameter("noise_variance")))
 
     def initial_parameters(self, obs: Observations) -> dict[str, float]:

@@ -46,7 +46,6 @@ class NoiseAt(Additive):
     uses: ClassVar[tuple[str, ...]] = ("noise_scale",)
 
     def log_density(self, obs: Observations, f: Array) -> Array:
-        """A mixture of Gaussians about f."""
         return self._mixture(obs, f, np.zeros(1)).log_density
 
     def derivatives(self, obs: Observations, f: Array) -> Derivatives:
@@ -67,17 +66,14 @@ class NoiseAt(Additive):
         return Tilted(mixture.log_density, gradient, curvature)
 
     def conditional_variance(self, f: Array) -> Array:
-        """E[e^g]."""
         log_mean = np.minimum(self.log_mean + 0.5 * self.log_variance, _LARGEST)
         return np.exp(log_mean) + np.zeros(np.shape(f))
 
     def cdf(self, y: Array, f: Array) -> Array:
-        """Φ((y - f) e^(-g/2)), averaged over g."""
         f = np.asarray(f, dtype=float)
         return np.tensordot(_SHARES, ndtr((y - f) / np.sqrt(self._noises(f))), axes=1)
 
     def sample(self, f: Array, rng: np.random.Generator) -> Array:
-        """Noise added to f."""
         g = self.log_mean + np.sqrt(self.log_variance) * rng.standard_normal(np.shape(f))
         return rng.normal(f, np.exp(0.5 * np.minimum(g, _LARGEST)))
 
@@ -150,31 +146,24 @@ class Heteroscedastic(GaussianNoise):
         return NoiseAt(np.asarray(center), np.asarray(spread**2))
 
     def log_density(self, obs: Observations, f: Array) -> Array:
-        """Of y given f, averaged over g."""
         return self._anywhere().log_density(obs, f)
 
     def conditional_variance(self, f: Array) -> Array:
-        """E[e^g]."""
         return self._anywhere().conditional_variance(f)
 
     def derivatives(self, obs: Observations, f: Array) -> Derivatives:
-        """Of y given f, averaged over g."""
         return self._anywhere().derivatives(obs, f)
 
     def tilted(self, obs: Observations, mean: Array, variance: Array) -> Tilted:
-        """Averaged over g."""
         return self._anywhere().tilted(obs, mean, variance)
 
     def cdf(self, y: Array, f: Array) -> Array:
-        """Averaged over g."""
         return self._anywhere().cdf(y, f)
 
     def sample(self, f: Array, rng: np.random.Generator) -> Array:
-        """Noise added to f."""
         return self._anywhere().sample(f, rng)
 
     def constant_beside_offset(self, obs: Observations) -> float:
-        """The mean of what the offset leaves."""
         return self.initial_mean(self.without_offset(obs))
 
     def initial_parameters(self, obs: Observations) -> dict[str, float]:

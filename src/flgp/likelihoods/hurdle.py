@@ -53,11 +53,9 @@ class Hurdle(ExtraZeros):
         )
 
     def likeliest(self, obs: Observations) -> Array:
-        """The logarithm of the count."""
         return np.log(np.maximum(obs.y, 1.0) / obs.exposure)
 
     def parameter_derivatives(self, obs: Observations, f: Array) -> list[ParameterDerivatives]:
-        """In the logarithms of the odds and of the counts' parameters."""
         zero, nothing = obs.y == 0, np.zeros(np.shape(f))
         result = [ParameterDerivatives(zero - self.zero_share + nothing, nothing, nothing)]
         if len(self.parameter_names) > 1:
@@ -111,7 +109,6 @@ class Hurdle(ExtraZeros):
         return np.where(y >= 1, share + (1.0 - share) * inside, np.where(y >= 0, share, 0.0))
 
     def sample(self, f: Array, rng: np.random.Generator) -> Array:
-        """Counts at unit exposure."""
         f = np.asarray(f, dtype=float)
         # Events come in clusters, as many as a Poisson variable of this rate, and there is at least one: the
         # first comes at a time that is exponential but cut off, the others in the time that is left.

@@ -90,6 +90,18 @@ def logistic_gaussian_integral(mean: Array, variance: Array) -> Array:
     return np.minimum(total, 1.0)
 
 
+def logistic_spread(mean: Array, variance: Array) -> tuple[Array, Array]:
+    """E[σ(f) σ(-f)] and Var[σ(f)], which are the same for f and -f.
+
+    With Z = E[σ(f)] the first is Z' = ∂Z/∂mean, because σ' = σ(f) σ(-f), and the second Z - Z' - Z². The sign
+    of the mean with the smaller Z loses fewer digits.
+    """
+    tilted = logistic_tilted(np.asarray(1.0), -np.abs(mean), variance)
+    share = np.exp(tilted.log_normalizer)
+    within = share * tilted.gradient
+    return within, np.maximum(share - within - share**2, 0.0)
+
+
 def logistic_tilted(sign: Array, mean: Array, variance: Array) -> Tilted:
     """Return log Z, ∂ log Z/∂μ and -∂² log Z/∂μ² for Z = ∫ σ(sign · f) N(f; μ, v) df, labels -1 or 1, v ≥ 0.
 

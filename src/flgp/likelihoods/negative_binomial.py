@@ -79,7 +79,6 @@ class NegativeBinomial(LogLink):
         return draw_counts(safe_exp(f) * rng.gamma(1.0 / dispersion, dispersion, f.shape), rng)
 
     def validate(self, obs: Observations) -> None:
-        """Refuse negative and fractional counts."""
         super().validate(obs)
         remedy = (
             "Pass counts in y and their base in `exposure`, or use likelihood='gamma' for positive reals."

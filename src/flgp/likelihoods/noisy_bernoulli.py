@@ -60,11 +60,9 @@ class NoisyBernoulli(Bernoulli):
         return Derivatives(mixed.gradient, mixed.curvature, third)
 
     def likeliest(self, obs: Observations) -> Array:
-        """Far on the label's own side."""
         return 8.0 * (2.0 * obs.y - 1.0)
 
     def tilted(self, obs: Observations, mean: Array, variance: Array) -> Tilted:
-        """In closed form for rows of unit weight, by quadrature for the others."""
         mean, variance = (np.broadcast_to(np.asarray(v, dtype=float), obs.y.shape) for v in (mean, variance))
         unit = Observations.of(obs.y)
         result = mislabeled(super().tilted(unit, mean, variance), self.label_noise, 2)

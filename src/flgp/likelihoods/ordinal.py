@@ -197,20 +197,16 @@ class Ordinal(Likelihood):
         return self.probabilities(f, np.zeros_like(np.asarray(f, dtype=float)))
 
     def conditional_mean(self, f: Array) -> Array:
-        """The expected level."""
         return self.predictive_mean(f, np.zeros(()))
 
     def conditional_variance(self, f: Array) -> Array:
-        """The variance of the level."""
         return self.predictive_variance(f, np.zeros(()))
 
     def predictive_mean(self, mean: Array, variance: Array) -> Array:
-        """The expected level, integrated over f."""
         mean, variance = np.broadcast_arrays(np.asarray(mean, dtype=float), variance)
         return self.probabilities(mean, variance) @ self._values()
 
     def predictive_variance(self, mean: Array, variance: Array) -> Array:
-        """The variance of the level, integrated over f."""
         mean, variance = np.broadcast_arrays(np.asarray(mean, dtype=float), variance)
         p, values = self.probabilities(mean, variance), self._values()
         center = (p @ values)[..., None]
@@ -227,7 +223,6 @@ class Ordinal(Likelihood):
         return self._values()[np.searchsorted(self.cut_points, f + rng.logistic(size=f.shape))]
 
     def validate(self, obs: Observations) -> None:
-        """Refuse labels that are no level."""
         super().validate(obs)
         levels = ", ".join(f"{value:g}" for value in self.levels or ())
         refuse(

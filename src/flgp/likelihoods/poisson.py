@@ -60,7 +60,6 @@ class Poisson(LogLink):
         return np.where(obs.y > 0, _top(count) - below_top, -safe_exp(log_mean))
 
     def derivatives(self, obs: Observations, f: Array) -> Derivatives:
-        """They are y - μ, μ and -μ with μ = exposure · e^f."""
         expected = safe_exp(f + np.log(obs.exposure))
         return Derivatives(obs.y - expected, expected, -expected)
 
@@ -69,11 +68,9 @@ class Poisson(LogLink):
         return np.where(y >= 0, gammaincc(np.floor(np.maximum(y, 0.0)) + 1.0, safe_exp(f)), 0.0)
 
     def sample(self, f: Array, rng: np.random.Generator) -> Array:
-        """Counts at unit exposure."""
         return draw_counts(safe_exp(np.asarray(f, dtype=float)), rng)
 
     def validate(self, obs: Observations) -> None:
-        """Refuse negative and fractional counts, and such as are too precise."""
         super().validate(obs)
         remedy = (
             "Pass counts in y and their base in `exposure`, or use likelihood='gamma' for positive reals."

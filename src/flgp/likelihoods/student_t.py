@@ -79,7 +79,6 @@ class StudentT(Additive):
         return constant - 0.5 * (nu + 1) * np.log1p((obs.y - f) ** 2 / spread)
 
     def conditional_variance(self, f: Array) -> Array:
-        """σ² ν/(ν - 2), infinite for ν ≤ 2."""
         nu = self.degrees_of_freedom
         variance = self._parameter("scale") ** 2 * nu / (nu - 2.0) if nu > 2 else np.inf
         return np.full(np.shape(f), variance)
@@ -101,11 +100,9 @@ class StudentT(Additive):
         return slope, np.array(np.broadcast_to(information, np.shape(f)))
 
     def likeliest(self, obs: Observations) -> Array:
-        """The label itself."""
         return obs.y
 
     def parameter_derivatives(self, obs: Observations, f: Array) -> list[ParameterDerivatives]:
-        """In log σ."""
         nu, spread, residual = self.degrees_of_freedom, self._spread(obs), obs.y - f
         total = spread + residual**2
         return [
@@ -117,11 +114,9 @@ class StudentT(Additive):
         ]
 
     def cdf(self, y: Array, f: Array) -> Array:
-        """Student's distribution function at (y - f)/σ."""
         return np.asarray(stdtr(self.degrees_of_freedom, (y - f) / self._parameter("scale")))
 
     def sample(self, f: Array, rng: np.random.Generator) -> Array:
-        """Noise added to f."""
         f = np.asarray(f, dtype=float)
         return f + self._parameter("scale") * rng.standard_t(self.degrees_of_freedom, f.shape)
 

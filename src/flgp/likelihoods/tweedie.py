@@ -60,7 +60,6 @@ class Tweedie(LogLink):
         return self._series(obs.y)[0] + self.log_density_in_f(obs, f)
 
     def log_density_in_f(self, obs: Observations, f: Array) -> Array:
-        """Without the series."""
         p, phi = self.power, self._parameter("dispersion")
         eta = f + np.log(obs.exposure)
         amount = obs.y * safe_exp((1.0 - p) * eta) / (p - 1.0)
@@ -74,7 +73,6 @@ class Tweedie(LogLink):
         return Derivatives(u - e, (p - 1.0) * u + (2.0 - p) * e, (p - 1.0) ** 2 * u - (2.0 - p) ** 2 * e)
 
     def parameter_derivatives(self, obs: Observations, f: Array) -> list[ParameterDerivatives]:
-        """In log φ."""
         p, phi, d = self.power, self._parameter("dispersion"), self.derivatives(obs, f)
         eta = f + np.log(obs.exposure)
         amount = obs.y * safe_exp((1.0 - p) * eta) / (p - 1.0)
@@ -82,7 +80,6 @@ class Tweedie(LogLink):
         return [ParameterDerivatives(log_density, -d.gradient, -d.curvature)]
 
     def conditional_variance(self, f: Array) -> Array:
-        """φ μ^p at unit exposure."""
         return self._parameter("dispersion") * safe_exp(np.asarray(f)) ** self.power
 
     def predictive_variance(self, mean: Array, variance: Array) -> Array:
@@ -116,13 +113,11 @@ class Tweedie(LogLink):
         return np.where(y >= 0.0, np.clip(np.exp(-rate) + below, 0.0, 1.0), 0.0)
 
     def sample(self, f: Array, rng: np.random.Generator) -> Array:
-        """Amounts at unit exposure, many of them zero."""
         rate, shape, scale = self._events(np.asarray(f, dtype=float))
         events = draw_counts(rate, rng)
         return np.where(events > 0, scale * rng.gamma(shape * np.maximum(events, 1.0)), 0.0)
 
     def validate(self, obs: Observations) -> None:
-        """Refuse negative amounts."""
         super().validate(obs)
         remedy = "Leave such rows out, or use likelihood='gaussian' for reals of either sign."
         refuse(obs.y < 0, obs, "Labels of the tweedie likelihood must be at least 0", remedy)

@@ -57,7 +57,6 @@ class ZeroInflated(ExtraZeros):
         return np.log(np.maximum(obs.y, 5.0) / obs.exposure)
 
     def parameter_derivatives(self, obs: Observations, f: Array) -> list[ParameterDerivatives]:
-        """In the logarithms of the odds and of the counts' parameters."""
         zero, share = obs.y == 0, self.zero_share
         s, rest = self._counted(obs, f)
         d = self.counts.derivatives(none_of(obs), f)
@@ -87,7 +86,6 @@ class ZeroInflated(ExtraZeros):
         return result
 
     def conditional_mean(self, f: Array) -> Array:
-        """(1 - π) e^f at unit exposure."""
         return (1.0 - self.zero_share) * self.counts.conditional_mean(f)
 
     def conditional_variance(self, f: Array) -> Array:
@@ -97,7 +95,6 @@ class ZeroInflated(ExtraZeros):
         return (1.0 - share) * (own + share * self.counts.conditional_mean(2.0 * np.asarray(f)))
 
     def predictive_mean(self, mean: Array, variance: Array) -> Array:
-        """(1 - π) E[e^f]."""
         return (1.0 - self.zero_share) * self.counts.predictive_mean(mean, variance)
 
     def predictive_variance(self, mean: Array, variance: Array) -> Array:
@@ -106,12 +103,10 @@ class ZeroInflated(ExtraZeros):
         return (1.0 - share) * (self.counts.predictive_variance(mean, variance) + share * first**2)
 
     def cdf(self, y: Array, f: Array) -> Array:
-        """π + (1 - π) times the counts' own, from 0 on."""
         share = self.zero_share
         return np.where(np.asarray(y) >= 0, share + (1.0 - share) * self.counts.cdf(y, f), 0.0)
 
     def sample(self, f: Array, rng: np.random.Generator) -> Array:
-        """Counts at unit exposure, some replaced by zero."""
         y = self.counts.sample(f, rng)
         return np.where(rng.random(y.shape) < self.zero_share, 0.0, y)
 

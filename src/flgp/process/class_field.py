@@ -109,14 +109,12 @@ class ClassField:
     factor: Array  # (K, K) C, see `SharedPrior`
 
     def means(self, view: View) -> Array:
-        """E f (b,)."""
         total = self.constant + view.shift()
         for mean, at in zip(self.means_at_nodes, view.terms, strict=True):
             total += at.rows.combine(mean)
         return total
 
     def variances(self, view: View) -> Array:
-        """Var f (b,)."""
         parts = [np.empty(0), *(self._within(self.prior.at(part)) for part in _pieces(view))]
         return np.concatenate(parts) + view.gaps(self.prior.gap_variances)
 
@@ -125,18 +123,15 @@ class ClassField:
         return self.prior.at(view) @ self._of_all_weights
 
     def covariances(self, view: View) -> Array:
-        """Joint covariance of f at the points, (b, b)."""
         spread = self.spread(view)
         return spread @ spread.T + view.gap_covariance(self.prior.gap_variances)
 
     def draws(self, view: View, n_draws: int, rng: np.random.Generator) -> Array:
-        """Joint draws of f at the points, (b, n_draws)."""
         weights = rng.standard_normal((self._of_all_weights.shape[1], n_draws))
         f = self.means(view)[:, None] + self.prior.at(view) @ (self._of_all_weights @ weights)
         return f + view.gap_draws(self.prior.gap_variances, n_draws, rng)
 
     def term_moments(self, view: View) -> list[tuple[Array, Array]]:
-        """Mean and variance (b,) of the constant, then of every term."""
         constant = np.array([[self.prior.constant]]) if self.prior.constant else np.empty((1, 0))
         sure = self._within(constant, slice(self.prior.n_features - constant.shape[1], None))
         result = [(np.full(len(view), self.constant), np.full(len(view), float(sure[0])))]
@@ -146,7 +141,6 @@ class ClassField:
         return result
 
     def variations(self, view: View) -> list[float]:
-        """Expected variance over the points of every term: a shift of all points does not count."""
         return class_variations([self], view)[0].tolist()
 
     def _within(self, psi: Array, columns: slice = slice(None)) -> Array:

@@ -51,7 +51,6 @@ class DrawsField:
 
     @property
     def constant(self) -> float:
-        """E c."""
         return float(self.constants.mean())
 
     def values(self, view: View) -> Array:
@@ -79,15 +78,12 @@ class DrawsField:
         return np.concatenate(means)
 
     def means(self, view: View) -> Array:
-        """E f (b,)."""
         return self.average(lambda f: f, view)
 
     def variances(self, view: View) -> Array:
-        """Var f (b,)."""
         return np.concatenate([self.values(part).var(axis=1) for part in self._batches(view)])
 
     def covariances(self, view: View) -> Array:
-        """Joint covariance of f at the points, (b, b)."""
         values = self.values(view)
         values = values - values.mean(axis=1, keepdims=True)
         return values @ values.T / values.shape[1]
@@ -114,7 +110,6 @@ class DrawsField:
         return picked._without_gaps(view) + view.gap_draws(self.gap_variances, n_draws, rng)
 
     def term_moments(self, view: View) -> list[tuple[Array, Array]]:
-        """Mean and variance (b,) of the constant, then of every term."""
         b = len(view)
         result = [(np.full(b, self.constant), np.full(b, float(self.constants.var())))]
         for at, values, variance in zip(view.terms, self.at_nodes, self.gap_variances, strict=True):
@@ -123,7 +118,6 @@ class DrawsField:
         return result
 
     def variations(self, view: View) -> list[float]:
-        """Expected variance over the points of every term: a shift of all points does not count."""
         result = []
         for at, values, variance in zip(view.terms, self.at_nodes, self.gap_variances, strict=True):
             within = float(np.mean(np.var(at.rows.combine(values), axis=0)))

@@ -22,8 +22,8 @@ from ..geometry.base import FittedGeometry
 from ..terms import Inputs
 from .evidence import Evidence, Target
 from .hyper_posterior import HyperparameterPosterior
-from .learning import LearnedFunction, LearnedModel, Settings, learn_on
-from .search import Optimum
+from .learning import LearnedModel, Settings, learn_on
+from .search import LearnedFunction, Optimum
 from .sharing import split
 
 # Step, in logarithms, of the differences of the gradient.

@@ -14,7 +14,7 @@ from .._stored import stored
 from .._typing import Array, IntArray
 from ..geometry.point_cloud import NeighborSearch
 from ..inference.joint_laplace import LatentPosterior
-from ..inference.posterior import WeightPosterior
+from ..inference.posterior import Posterior
 from ..terms.local.euclidean import JITTER, LocalModel
 from ..terms.local.multifrontal import SparseCholesky
 from ..terms.local.neighborhoods import check_neighbor_count, distances_within
@@ -49,7 +49,7 @@ class JointPosterior:
         features: Array,
         y: Array,
         noise_scale: Array,
-        weights: WeightPosterior,
+        weights: Posterior,
         local: LocalModel,
         n_neighbors: int,
     ) -> JointPosterior:
@@ -185,3 +185,25 @@ def kriged_moments(
         local_mean,
         conditional + np.einsum("ij,ij->i", through, through),
     )
+
+
+def error_covariance(posterior: JointPosterior, points: Array, kriging: KrigingWeights) -> Array:
+    """Covariance (q, q), given β, of what the points' own kriging predictors leave open.
+
+    The errors e_i = u(x_i) - b_i·(u + noise)_N(i) are linear functions of one Gaussian process, so that their
+    exact covariance,
+    k_u(x_i, x_j) - b_i k_u(N_i, x_j) - k_u(x_i, N_j) b_jᵀ + b_i Σ(N_i, N_j) b_jᵀ,
+    is positive semi-definite and keeps the correlation of u between the points. Where u itself is kriged, the
+    covariance of b_i·u_N(i) is added.
+    """
+    local, used = posterior.local, np.unique(kriging.neighbors)
+    B = kriging.matrix(len(posterior.points))
+    b = B[:, used]
+    labelled = posterior.points[used]
+    noise = local.noise_variance * posterior.noise_scale[used] + (local.diagonal - local.variance)
+    cross = b @ local.covariance(cdist(labelled, points))
+    between = local.covariance(cdist(labelled, labelled))
+    between[np.diag_indices_from(between)] += noise
+    errors = local.covariance(cdist(points, points)) - cross - cross.T + b @ (b @ between).T
+    remainder = posterior.remainder(B)
+    return 0.5 * (errors + errors.T) + remainder.T @ remainder

@@ -20,7 +20,7 @@ from ..terms import Inputs, Manifold, Terms
 from .evidence import Evidence, HyperSpace, Target
 from .linked import learn_linked
 from .pooled import least_squares_fits, pooled_optimum, representative, shared_optimum
-from .search import Optimum, maximize, optimum_at, starting_points
+from .search import LearnedFunction, Optimum, optimum_at, search
 from .sharing import share, split
 
 # m·M² from which latent functions are learned side by side.
@@ -38,19 +38,6 @@ class Settings:
     sketch: bool = False  # enough to compare models: of many labels, only a part may be looked at
     shared: bool = False  # whether several outputs share their hyperparameters
     rank: int = 0  # of the loadings that link several outputs; 0: independent given the hyperparameters
-
-
-@dataclass(frozen=True)
-class LearnedFunction:
-    """A latent function's evidence and its best hyperparameters."""
-
-    evidence: Evidence
-    best: Optimum
-
-    @property
-    def target(self) -> Target:
-        """What the labels say about it."""
-        return self.evidence.target
 
 
 @dataclass(frozen=True)
@@ -143,9 +130,7 @@ def _learn_shared(
         return LearnedModel(terms, basis, functions)
     whole = share(evidences)
     warm = None if beside is None else beside.shared
-    near = (None, None) if warm is None else (warm.best, warm.evidence)
-    starts, alternatives = starting_points(whole, *near)
-    best = maximize(whole, starts, alternatives, rough)
+    best = search(whole, warm, rough)
     shared, optima, correlation = LearnedFunction(whole, best), split(whole, evidences, best), None
     if settings.rank and not rough:
         columns = [target.with_constant(own) for target, own in pairs]
@@ -169,7 +154,7 @@ def _learn_classes(
         known = target.known
         if known is not None or not whole.space.free:
             theta = whole.space.theta(known.values if known is not None else {})
-            best = optimum_at(whole, theta, None)
+            best = optimum_at(whole, theta)
             kept = {} if known is None else known.least_squares
             return LearnedModel(terms, basis, [LearnedFunction(whole, best)], least_squares=kept)
         part, rows = representative(target)
@@ -195,10 +180,8 @@ def learn_function(
     evidence = evidence_of(target, features, terms, settings)
     known = target.known
     if known is not None and set(evidence.space.free) <= set(known.values):
-        return LearnedFunction(evidence, optimum_at(evidence, evidence.space.theta(known.values), None))
-    near = (None, None) if warm is None else (warm.best, warm.evidence)
-    starts, alternatives = starting_points(evidence, *near)
-    return LearnedFunction(evidence, maximize(evidence, starts, alternatives, rough))
+        return LearnedFunction(evidence, optimum_at(evidence, evidence.space.theta(known.values)))
+    return LearnedFunction(evidence, search(evidence, warm, rough))
 
 
 def evidence_of(target: Target, features: Array, terms: Terms, settings: Settings) -> Evidence:

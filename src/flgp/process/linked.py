@@ -94,7 +94,7 @@ class _Search:
     def start(self, found: Optimum) -> Array:
         """The shared hyperparameters, and loadings like the correlations of the weights found there."""
         size = len(self.ratios)
-        means = np.stack([part.posterior.mean for part in found.evaluation.posterior])
+        means = np.stack([part.posterior.mean for part in found.evaluation.outputs])
         spread = np.sqrt(self.shared.variances(found.values))
         white = means[:, spread > 0] / spread[spread > 0]
         lengths = np.linalg.norm(white, axis=1, keepdims=True)
@@ -182,7 +182,7 @@ class _Search:
                 result.log_evidence / len(self.evidences),  # joint: no output has its own
                 result.gradient_log_d,
                 result.gradient_log_noise[c : c + 1],
-                result.posteriors[c],
+                (result.posteriors[c],),
             )
             best.append(
                 replace(

@@ -14,8 +14,14 @@ from ..geometry.point_cloud import NeighborSearch
 from ..terms.base import View
 from ..terms.local.euclidean import LocalModel
 from .field import WeightField
-from .kriging import JointPosterior, KrigedMoments, kriged_means, kriged_moments, kriging_weights
-from .kriging_errors import error_covariance
+from .kriging import (
+    JointPosterior,
+    KrigedMoments,
+    error_covariance,
+    kriged_means,
+    kriged_moments,
+    kriging_weights,
+)
 
 # Joint draws and covariances need matrices of this many rows squared: 1.6 GB.
 _MAX_JOINT = 14_000
@@ -31,7 +37,6 @@ class LocalField:
 
     @property
     def constant(self) -> float:
-        """E c."""
         return self.features.constant
 
     def kriged(self, view: View) -> KrigedMoments:
@@ -47,7 +52,6 @@ class LocalField:
         return replace(whole, variance=whole.variance + view.gaps(self.features.gap_variances))
 
     def means(self, view: View) -> Array:
-        """E f (b,)."""
         points, search = local_points(view), NeighborSearch(self.posterior.points)
         mean = self.features.means(view)
         for part in self.posterior.batches(len(points)):
@@ -55,11 +59,9 @@ class LocalField:
         return mean
 
     def variances(self, view: View) -> Array:
-        """Var f (b,)."""
         return self.kriged(view).variance
 
     def covariances(self, view: View) -> Array:
-        """Joint covariance of f at the points, (b, b)."""
         points = local_points(view)
         _check_size(len(points))
         kriging = kriging_weights(self.posterior, points, NeighborSearch(self.posterior.points))
@@ -69,7 +71,6 @@ class LocalField:
         return joint + delta @ delta.T + view.gap_covariance(self.features.gap_variances)
 
     def draws(self, view: View, n_draws: int, rng: np.random.Generator) -> Array:
-        """Joint draws of f at the points, (b, n_draws)."""
         root = _root(self.covariances(view))
         return self.means(view)[:, None] + root @ rng.standard_normal((len(root), n_draws))
 

@@ -17,8 +17,7 @@ from ..terms import TIME, Local
 from ..terms.local.term import LENGTH_SCALE, SHAPE, VARIANCE, distances_among
 from .ascent import ascend
 from .evidence import NOISE, Evidence, HyperSpace
-from .learning import LearnedFunction
-from .search import optimum_at
+from .search import LearnedFunction, optimum_at
 from .sharing import split
 
 # The kernel that "auto" tries first, and with it all starts.
@@ -135,7 +134,7 @@ def keep_local(
         return function
     inference = _inference(function, features, points, options.n_neighbors)
     evidence = _evidence(function, inference, known.local.kernel)
-    return LearnedFunction(evidence, optimum_at(evidence, evidence.space.theta(known.values), None))
+    return LearnedFunction(evidence, optimum_at(evidence, evidence.space.theta(known.values)))
 
 
 def _inference(function: LearnedFunction, features: Array, points: Array, n_neighbors: int) -> LocalInference:

@@ -20,7 +20,7 @@ from ..terms import TIME, Constant, Linear, Manifold, Term, Terms
 from ..terms.local.features import LocalFeatures
 from .class_models import LINEAR, SQUARES, class_columns, column_constant, n_classes
 from .evidence import Evidence, HyperSpace, Target
-from .search import Optimum, climb, maximize, optimum_at, starting_points
+from .search import Optimum, climb, optimum_at, search
 
 # Hyperparameters that all classes share are learned from at most so many labels and classes.
 _MOST_LABELS, _MOST_CLASSES = 400, 30
@@ -79,9 +79,8 @@ def pooled_optimum(
     inference = GaussianInference(pooled.with_constant(features), centred, 1.0 / weight)
     given = {name: value for name, value in fixed.items() if name == TIME}
     evidence = Evidence(inference, terms, pooled, HyperSpace.of(pooled, terms, given))
-    starts, alternatives = starting_points(evidence, None, None)
-    best = maximize(evidence, starts, alternatives, rough)
-    return optimum_at(evidence, _rounded(evidence.space, best.theta), None, rough)
+    theta = _rounded(evidence.space, search(evidence, rough=rough).theta)
+    return optimum_at(evidence, theta, rough=rough)
 
 
 @dataclass(frozen=True)

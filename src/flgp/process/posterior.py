@@ -12,8 +12,9 @@ from ..inference.coupled import CoupledEP
 from ..inference.dense import DenseInference
 from ..inference.expectation_propagation import ExpectationPropagation
 from ..inference.heteroscedastic import HeteroscedasticInference, NoisyPosterior
+from ..inference.joint_laplace import LatentPosterior
 from ..inference.local import JointLaplace, LocalInference
-from ..inference.posterior import Posterior, WeightPosterior
+from ..inference.posterior import WeightPosterior
 from ..likelihoods import AnyLikelihood, Categorical, Gaussian
 from ..terms import Constant, Manifold, Terms
 from .class_field import class_fields
@@ -136,6 +137,7 @@ def _kriging(evidence: Evidence, at: Optimum) -> JointPosterior:
     posterior, count = at.evaluation.posterior, _PREDICTION_NEIGHBORS * inference.n_neighbors
     assert evidence.local is not None
     if isinstance(inference, JointLaplace):
+        assert isinstance(posterior, LatentPosterior)
         return JointPosterior.of_latent(inference.sites, posterior, evidence.local.model(at.values), count)
     data = inference if isinstance(inference, DenseInference) else inference.data
     assert isinstance(at.likelihood, Gaussian)
@@ -172,9 +174,9 @@ def _classes(model: LearnedModel, points: Sequence[_Weighted]) -> Process:
         models = [
             ClassModel(
                 PROBIT,
-                _each(point.at.evaluation.posterior),
+                point.at.evaluation.posteriors,
                 evidence.variances(point.at.values),
-                (target.constant,) * len(_each(point.at.evaluation.posterior)),
+                (target.constant,) * len(point.at.evaluation.posteriors),
                 np.empty(0),
                 point.weight,
             )
@@ -192,7 +194,7 @@ def _calibrated(model: LearnedModel, best: Optimum) -> tuple[list[ClassModel], C
     assert left_out is not None
     probit, sharpness = probit_model(
         target,
-        _each(best.evaluation.posterior),
+        best.evaluation.posteriors,
         evidence.variances(best.values),
         left_out.mean,
         left_out.variance,
@@ -218,8 +220,3 @@ def _class_components(terms: Terms, model: ClassModel, likelihood: AnyLikelihood
         fields = [WeightField.of(terms, model.posteriors[0], d, constants[0])]
     variances, constant = d[: terms.n_features], constants[0].variance or 0.0
     return [Component(model.weight, 0, field, likelihood, variances, constant) for field in fields]
-
-
-def _each(posterior: Posterior | tuple[Posterior, ...]) -> tuple[Posterior, ...]:
-    """Of every latent function, also where there is only one."""
-    return posterior if isinstance(posterior, tuple) else (posterior,)

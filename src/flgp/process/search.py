@@ -13,7 +13,7 @@ from ..inference.posterior import Evaluation
 from ..likelihoods import AnyLikelihood, Gaussian, Heteroscedastic
 from ..terms import AMPLITUDE, TIME
 from .ascent import ascend
-from .evidence import Evidence
+from .evidence import Evidence, Target
 
 _GRADIENT_TOLERANCE = 1e-3
 # Starts that are followed, of those looked at.
@@ -38,6 +38,24 @@ class Optimum:
     log_posterior: float
     report: OptimizeResult
     rivals: list[Array] = field(default_factory=list)  # theta of other modes that were seen on the way
+
+
+@dataclass(frozen=True)
+class LearnedFunction:
+    """A latent function's evidence and its best hyperparameters."""
+
+    evidence: Evidence
+    best: Optimum
+
+    @property
+    def target(self) -> Target:
+        """What the labels say about it."""
+        return self.evidence.target
+
+
+def search(evidence: Evidence, near: LearnedFunction | None = None, rough: bool = False) -> Optimum:
+    """The best hyperparameters; `near`: of the same function on features that are not much different."""
+    return maximize(evidence, *starting_points(evidence, near), rough)
 
 
 def maximize(
@@ -76,7 +94,7 @@ def maximize(
 
 
 def optimum_at(
-    evidence: Evidence, theta: Array, found: OptimizeResult | None, rough: bool = False
+    evidence: Evidence, theta: Array, found: OptimizeResult | None = None, rough: bool = False
 ) -> Optimum:
     """What is known at theta, where a search ended (None: nothing was searched)."""
     space = evidence.space
@@ -142,9 +160,7 @@ def _report(
     )
 
 
-def starting_points(
-    evidence: Evidence, warm: Optimum | None, beside: Evidence | None
-) -> tuple[list[Array], int]:
+def starting_points(evidence: Evidence, near: LearnedFunction | None = None) -> tuple[list[Array], int]:
     """Several diffusion times, each with amplitudes that give f a plausible variance.
 
     Gaussian labels show the variance of f. Others only bound it from below, so two amplitudes are tried: with
@@ -170,9 +186,9 @@ def starting_points(
             variance = (spread * scale) ** 2
             each = {name: rest * variance / len(others) for name in others}
             choices.append((own * variance, {**each, **initial}))
-    if warm is not None and beside is not None and manifold is not None:
-        known = warm.values
-        there = known[AMPLITUDE] * _trace(beside, known[TIME])
+    if near is not None and manifold is not None:
+        known = near.best.values
+        there = known[AMPLITUDE] * _trace(near.evidence, known[TIME])
         kept = (there, {name: known[name] for name in (*others, *initial)})
         choices = [kept, choices[0]] if set(initial) & set(free) else [kept]
     elif AMPLITUDE not in free and not others:

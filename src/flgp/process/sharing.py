@@ -49,7 +49,7 @@ def split(shared: Evidence, evidences: Sequence[Evidence], found: Optimum) -> li
     inference = shared.inference
     assert isinstance(inference, SharedInference)
     result = []
-    pairs = zip(evidences, inference.ratios.tolist(), found.evaluation.posterior, strict=True)
+    pairs = zip(evidences, inference.ratios.tolist(), found.evaluation.outputs, strict=True)
     for evidence, ratio, evaluation in pairs:
         values = in_units(found.values, shared.terms, ratio, ratio)
         theta = evidence.space.theta(values)

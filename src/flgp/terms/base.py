@@ -213,15 +213,12 @@ class OneVariance(ABC):
         return weights
 
     def variances(self, values: Mapping[str, float]) -> Array:
-        """The same for each feature."""
         return np.full(self.n_features, values[self.parameters[0]] / self.n_shares)
 
     def gradient(self, values: Mapping[str, float], along: Array) -> dict[str, float]:
-        """In its logarithm."""
         return {self.parameters[0]: float(along.sum())}
 
     def gap_variance(self, d: Array) -> float:
-        """The variance itself."""
         return float(d[0]) * self.n_shares if len(d) else 0.0
 
     def bounds(self, scale: float) -> dict[str, tuple[float, float]]:
@@ -242,7 +239,6 @@ class Terms:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Names of all hyperparameters."""
         return tuple(name for part in self.parts for name in part.parameters)
 
     @property
@@ -256,7 +252,6 @@ class Terms:
         return [slice(a, b) for a, b in pairwise(ends)]
 
     def features(self, at: Inputs) -> Array:
-        """Features of labelled rows, (b, M)."""
         columns = [part.features(at) for part in self.parts]
         return columns[0] if len(columns) == 1 else np.concatenate([np.empty((len(at), 0)), *columns], axis=1)
 
@@ -265,11 +260,9 @@ class Terms:
         return View(tuple(part.view(at) for part in self.parts), len(at), at.coordinates, at.offset)
 
     def variances(self, values: Mapping[str, float]) -> Array:
-        """Prior variances d of all features."""
         return np.concatenate([np.empty(0), *(part.variances(values) for part in self.parts)])
 
     def gradient(self, values: Mapping[str, float], along: Array) -> dict[str, float]:
-        """Derivatives in the logarithms of the hyperparameters."""
         result: dict[str, float] = {}
         for part, span in zip(self.parts, self.spans(), strict=True):
             result |= part.gradient(values, along[span])

@@ -28,17 +28,14 @@ class Groups(OneVariance):
 
     @property
     def name(self) -> str:
-        """What predictions call it."""
         return f"groups[{self.label}]" if self.label else "groups"
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The variance between levels."""
         return (f"group_variance[{self.label}]" if self.label else "group_variance",)
 
     @property
     def n_features(self) -> int:
-        """G."""
         return len(self.levels)
 
     def features(self, at: Inputs) -> Array:

@@ -31,7 +31,6 @@ class Manifold:
 
     @property
     def n_features(self) -> int:
-        """M, the eigenpairs."""
         return len(self.basis.eigenvalues)
 
     def features(self, at: Inputs) -> Array:
@@ -44,15 +43,12 @@ class Manifold:
         return TermView(rows) if (g == 1.0).all() else TermView(rows.scaled(g), 1.0 - g**2)
 
     def at_nodes(self, weights: Array) -> Array:
-        """B β."""
         return self.basis.at_nodes(weights)
 
     def variances(self, values: Mapping[str, float]) -> Array:
-        """D (M,)."""
         return values[AMPLITUDE] * np.exp(self.kernel.log_density(self.basis.eigenvalues, values[TIME]))
 
     def gradient(self, values: Mapping[str, float], along: Array) -> dict[str, float]:
-        """In log t and log a²."""
         slope = self.kernel.log_density_slope(self.basis.eigenvalues, values[TIME])
         return {TIME: float(along @ slope), AMPLITUDE: float(along.sum())}
 

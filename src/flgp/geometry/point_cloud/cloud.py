@@ -54,11 +54,9 @@ class CloudBasis(SpectrumBasis):
         return self.transition.epsilon
 
     def part_of(self, places: CloudPlaces) -> IntArray:
-        """The connected part of each point's nearest anchor, (b,)."""
         return self.spectrum.components[places.neighbors.index[:, 0]]
 
     def rows(self, places: CloudPlaces) -> SparseRows:
-        """Rows of the transition matrix Z."""
         return SparseRows(places.neighbors.index, self.transition.rows(places.neighbors))
 
 
@@ -75,7 +73,6 @@ class PointCloud(Quantities):
     bandwidth: float | None = None
 
     def columns(self, n_columns: int) -> int:
-        """All of them."""
         return n_columns
 
     def fit(self, rows: RowLike, rng: np.random.Generator) -> FittedCloud:
@@ -155,11 +152,9 @@ class FittedCloud:
 
     @property
     def anchors(self) -> Array:
-        """The anchors (s, p), set after set."""
         return self.graph.anchors
 
     def locate(self, X: Array) -> CloudPlaces:
-        """The nearest anchors of points (b, p)."""
         return self.places_of(self.graph.find(X))
 
     def places_of(self, block: NeighborBlock) -> CloudPlaces:
@@ -176,11 +171,9 @@ class FittedCloud:
         return self.graph.relative_distance(*self.graph.search(X, 1))
 
     def coordinates(self, X: Array) -> Array:
-        """The points themselves."""
         return np.asarray(X, dtype=np.float64)
 
     def n_eigenpairs(self, n_labeled: int) -> int:
-        """The value of n_eigenpairs="auto" for each set of anchors."""
         return auto_eigenpairs(len(self.anchors), n_labeled, self.graph.n_sets)
 
     @property

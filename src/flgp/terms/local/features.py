@@ -50,11 +50,9 @@ class LocalFeatures(OneVariance):
 
     @property
     def n_features(self) -> int:
-        """One for each point."""
         return len(self.points)
 
     def features(self, at: Inputs) -> Array:
-        """φ (b, k)."""
         return self._correlations(at) @ self.inverse.T
 
     def view(self, at: Inputs) -> TermView:
@@ -62,7 +60,6 @@ class LocalFeatures(OneVariance):
         return TermView(MatrixRows(self._correlations(at)), whitener=self.inverse.T)
 
     def at_nodes(self, weights: Array) -> Array:
-        """L⁻ᵀ β."""
         return self.inverse.T @ weights
 
     def _correlations(self, at: Inputs) -> Array:

@@ -50,7 +50,6 @@ class Local:
         return LocalModel(self.kernel, values[LENGTH_SCALE], values[VARIANCE], noise_variance, shape)
 
     def bounds(self, scale: float) -> dict[str, tuple[float, float]]:
-        """Where the hyperparameters may go."""
         return {
             LENGTH_SCALE: (0.1 * self.spacing, 10.0 * self.extent),
             VARIANCE: (1e-8 * scale**2, 1e4 * scale**2),
