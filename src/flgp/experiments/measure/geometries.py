@@ -221,14 +221,12 @@ def read_obj(path: Path) -> tuple[Array, IntArray]:
 
 
 def add_options(parser: ArgumentParser) -> None:
-    """Add the options of the command."""
     parser.add_argument("parts", nargs="*", default=["groups"], help=f"some of {', '.join(PARTS)}")
     parser.add_argument("--data-dir", type=Path, default=Path("."))
     parser.add_argument("--draws", type=int, default=5)
 
 
 def measure(options: Namespace) -> None:
-    """Measure and print."""
     measures: dict[str, Callable[[Path, int], None]] = {
         "globe": globe,
         "winds": winds,

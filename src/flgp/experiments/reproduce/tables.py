@@ -13,6 +13,7 @@ import numpy as np
 # The models of each method, side by side in the tables; see `methods`.
 PAPER, OURS = "paper", "ours"
 MODELS = (PAPER, OURS)
+DEFAULTS = "defaults"  # the method that has our model only
 
 
 @dataclass(frozen=True)
