@@ -21,26 +21,18 @@ if TYPE_CHECKING:
     from ..model_selection import Evaluation
 
 LIKELIHOODS = (
-    "auto",
-    "classes",
-    "gaussian",
-    "heteroscedastic",
-    "student_t",
-    "poisson",
-    "negative_binomial",
-    "binomial",
-    "gamma",
-    "exponential",
-    "bernoulli",
-    "probit",
-    "beta",
-    "ordinal",
-    "tweedie",
-    "zero_inflated_poisson",
-    "zero_inflated_negative_binomial",
-    "hurdle_poisson",
-    "hurdle_negative_binomial",
-    "asymmetric_laplace",
+    *(
+        "auto",
+        "classes",
+        "gaussian",
+        "heteroscedastic",
+        "student_t",
+        "poisson",
+        "negative_binomial",
+        "binomial",
+    ),
+    *("gamma", "exponential", "bernoulli", "probit", "beta", "ordinal", "tweedie", "zero_inflated_poisson"),
+    *("zero_inflated_negative_binomial", "hurdle_poisson", "hurdle_negative_binomial", "asymmetric_laplace"),
 )
 
 Target = Annotated[

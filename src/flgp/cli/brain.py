@@ -122,12 +122,7 @@ def reconstruct(
     neuro = _neuro()
 
     estimator = _model(n_anchors, n_neighbors, n_eigenpairs, residual, random_state)
-    shared = {
-        "index": index,
-        "labeled_ratio": labeled_ratio,
-        "smooth": smooth,
-        "random_state": random_state,
-    }
+    shared = {"index": index, "labeled_ratio": labeled_ratio, "smooth": smooth, "random_state": random_state}
     name = _stem(image)
     work = Work(_SHARES, quiet, as_json)
     told: dict[str, Any] = {}

@@ -44,11 +44,7 @@ def fit(
         ),
     ] = None,
     compact: Annotated[
-        bool,
-        typer.Option(
-            "--compact",
-            help="A small file for predictions, without the labels.",
-        ),
+        bool, typer.Option("--compact", help="A small file for predictions, without the labels.")
     ] = False,
     learning: Learning = BY_DEFAULT,
     reading: ReadOptions = AS_FOUND,

@@ -25,12 +25,7 @@ class Chart:
     """
 
     def __init__(
-        self,
-        x: tuple[float, float],
-        y: tuple[float, float],
-        x_label: str,
-        y_label: str,
-        log_x: bool = False,
+        self, x: tuple[float, float], y: tuple[float, float], x_label: str, y_label: str, log_x: bool = False
     ) -> None:
         self._log = log_x
         self._x = (np.log10(x[0]), np.log10(x[1])) if log_x else x

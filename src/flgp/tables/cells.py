@@ -13,63 +13,18 @@ from .._typing import Array, BoolArray
 
 # Cells that mean "missing" wherever they stand, in lower case.
 MISSING = frozenset(
-    [
-        "",
-        "?",
-        "na",
-        "n/a",
-        "n.a.",
-        "#n/a",
-        "nan",
-        "null",
-        "nil",
-        "-",
-        "--",
-        "---",
-        "–",
-        "—",
-        "<na>",
-        "(null)",
-        "#div/0!",
-        "#value!",
-        "#ref!",
-        "#num!",
-        "#name?",
-        "#null!",
-        "k.a.",
-        "k. a.",
-        "k.a",
-        "keine angabe",
-        "n. a.",
-        "n.b.",
-        "#nv",
-        "#wert!",
-        "#bezug!",
-        "#zahl!",
-        "#n/d",
-        "#valeur!",
-    ]
+    (
+        *("", "?", "na", "n/a", "n.a.", "#n/a", "nan", "null", "nil", "-", "--", "---", "–", "—", "<na>"),
+        *("(null)", "#div/0!", "#value!", "#ref!", "#num!", "#name?", "#null!", "k.a.", "k. a.", "k.a"),
+        *("keine angabe", "n. a.", "n.b.", "#nv", "#wert!", "#bezug!", "#zahl!", "#n/d", "#valeur!"),
+    )
 )
 # These may be values of a category; among numbers they mean "missing", too.
 MISSING_AMONG_NUMBERS = frozenset(
-    [
-        "none",
-        ".",
-        "..",
-        "missing",
-        "unknown",
-        "unk",
-        "nd",
-        "n.d.",
-        "x",
-        "*",
-        "not available",
-        "keine",
-        "unbekannt",
-        "entfällt",
-        "inconnu",
-        "error",
-    ]
+    (
+        *("none", ".", "..", "missing", "unknown", "unk", "nd", "n.d.", "x", "*", "not available", "keine"),
+        *("unbekannt", "entfällt", "inconnu", "error"),
+    )
 )
 # A column with at least this share of numbers (or dates) is one, and the other cells are mistakes.
 MOSTLY = 0.9

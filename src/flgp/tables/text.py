@@ -27,19 +27,8 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _OLD = [
-    "cp1251",
-    "cp1253",
-    "cp1250",
-    "cp1254",
-    "cp1255",
-    "cp1256",
-    "cp1257",
-    "shift_jis",
-    "gb18030",
-    "big5",
-    "euc_kr",
-    "euc_jp",
-    "koi8_r",
+    *(f"cp125{page}" for page in (1, 3, 0, 4, 5, 6, 7)),
+    *("shift_jis", "gb18030", "big5", "euc_kr", "euc_jp", "koi8_r"),
 ]
 _NUMBER = re.compile(r"[-+]?\d*[.,]?\d+([eE][-+]?\d+)?")
 _WITH_COMMA = re.compile(r"[-+]?\d+,\d+")

@@ -95,9 +95,4 @@ def _glgp(method: str, setting: Setting) -> dict[str, Any]:
         "glgp-star": {"n_landmarks": setting.s},
         "sparse-glgp": {"n_neighbors": setting.r_sparse},
     }[method]
-    return {
-        **graph,
-        "n_eigenpairs": setting.M,
-        "random_state": setting.seed,
-        "n_jobs": setting.threads,
-    }
+    return {**graph, "n_eigenpairs": setting.M, "random_state": setting.seed, "n_jobs": setting.threads}
