@@ -63,7 +63,7 @@ def plot_points(
         raise ValueError(f"Unknown values={values!r}. Use 'prediction' or 'uncertainty'.")
     ax = _axes(ax)
     where = _where(model, X, coordinates, ax)
-    prediction, uncertainty = views.prediction_and_uncertainty(model, X)
+    prediction, uncertainty, _ = views.answers(model, X)
     if values == "uncertainty":
         label = "entropy (bits)" if is_classifier(model) else "standard deviation of y"
         _scatter(ax, where, uncertainty, label, cmap="magma", **scatter)
@@ -218,9 +218,9 @@ def plot_calibration(model: Any, X: Any, y: Any, *, n_bins: int = 10, ax: Any = 
     ax = _axes(ax)
     found = views.calibration(model, X, y, n_bins, **sizes)
     ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--")
-    sizes = 15 + 85 * found.counts / found.counts.max()
-    ax.plot(found.stated, found.observed, color="tab:blue", linewidth=1)
-    ax.scatter(found.stated, found.observed, s=sizes, color="tab:blue", zorder=3)
+    sizes = 15 + 85 * found.count / found.count.max()
+    ax.plot(found.confidence, found.accuracy, color="tab:blue", linewidth=1)
+    ax.scatter(found.confidence, found.accuracy, s=sizes, color="tab:blue", zorder=3)
     stated = "probability of the predicted class" if is_classifier(model) else "probability of the interval"
     observed = "fraction of correct predictions" if is_classifier(model) else "fraction of y inside"
     ax.set(xlim=(0, 1), ylim=(0, 1), xlabel=stated, ylabel=observed, title="calibration")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,9 @@ from scipy.spatial import cKDTree
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from ._typing import Array, IntArray
+from ._typing import Array
 from .geometry.base import Places
-from .metrics import reliability_curve
+from .metrics import ReliabilityCurve, reliability_curve
 from .terms import TIME
 
 # Eigenvalues below this belong to functions that are constant on each connected part.
@@ -23,15 +22,6 @@ _LEAST_SHARE = 0.05
 # nearest anchors in the coordinates chosen so far.
 _CANDIDATES, _LEAST_NOVELTY, _NEAREST = 12, 0.4, 10
 _MOST_NODES = 3_000  # anchors at which they are compared
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """Stated against observed probability."""
-
-    stated: Array  # (b,)
-    observed: Array  # (b,)
-    counts: IntArray  # (b,) number of rows in each bin
 
 
 def eigenfunctions(model: Any, X: Any, count: int | None = None, places: Places | None = None) -> Array:
@@ -101,19 +91,11 @@ def _novelty(known: Array, values: Array) -> float:
     return float(np.sqrt((left @ left) / max(float(values @ values), 1e-300)))
 
 
-def prediction_and_uncertainty(model: Any, X: Any) -> tuple[Array, Array]:
-    """E y and its standard deviation; for a classifier, class codes and the entropy in bits.
-
-    Returns
-    -------
-    prediction : array of shape (n,), class codes 0 … C-1 for a classifier
-    uncertainty : array of shape (n,)
-    """
-    return answers(model, X)[:2]
-
-
 def answers(model: Any, X: Any) -> tuple[Array, Array, Array | None]:
-    """The same, and the probabilities of the classes (n, C), or None for numbers."""
+    """Predictions (n,), their uncertainty (n,), and the probabilities of the classes (n, C) if there are any.
+
+    E y and its standard deviation, or class codes 0 … C-1 and the entropy in bits.
+    """
     if is_classifier(model):
         p = model.predict_proba(X)
         return p.argmax(axis=1), -np.sum(p * np.log2(np.maximum(p, np.finfo(float).tiny)), axis=1), p
@@ -163,7 +145,7 @@ def evidence_curve(model: Any, n_times: int = 21) -> tuple[Array, Array]:
     return np.exp(times), np.array(values)
 
 
-def calibration(model: Any, X: Any, y: Any, n_bins: int = 10, **sizes: Any) -> Calibration:
+def calibration(model: Any, X: Any, y: Any, n_bins: int = 10, **sizes: Any) -> ReliabilityCurve:
     """Stated against observed probability, over labelled rows that the model was not fitted on.
 
     For classes: the probability of the predicted class against the fraction of correct predictions. For
@@ -179,12 +161,11 @@ def calibration(model: Any, X: Any, y: Any, n_bins: int = 10, **sizes: Any) -> C
     """
     y = np.asarray(y)
     if is_classifier(model):
-        curve = reliability_curve(y, model.predict_proba(X), classes=model.classes_, n_bins=n_bins)
-        return Calibration(curve.confidence, curve.accuracy, curve.count)
+        return reliability_curve(y, model.predict_proba(X), classes=model.classes_, n_bins=n_bins)
     levels = np.linspace(0.0, 1.0, n_bins + 1)[1:-1]
     ends = [model.predict_interval(X, level, **sizes) for level in levels]
     inside = np.array([np.mean((e[:, 0] <= y) & (y <= e[:, 1])) for e in ends])
-    return Calibration(levels, inside, np.full(len(levels), len(y)))
+    return ReliabilityCurve(levels, inside, np.full(len(levels), len(y)))
 
 
 def anchor_edges(model: Any, X: Any) -> Array:

@@ -14,10 +14,10 @@ from ..._typing import Array, BoolArray
 from ...baselines import EGPRegressor
 from .brain_groups import group_table, subject_table
 from .experiment import Experiment, Failure, Options, Row, seeds
-from .methods import DEFAULTS, LABELS, Setting, regressor
+from .methods import LABELS, Setting, regressor
 from .published import BRAIN
 from .subjects import seed_of, study_of
-from .tables import MODELS, OURS, PAPER, Table, cell, cells, number, summarize
+from .tables import DEFAULTS, MODELS, OURS, PAPER, Table, cell, cells, number, summarize
 
 RATIOS = (0.2, 0.3, 0.4)
 # The dense model learns its hyperparameters from this many labels; its predictions use all of them.

@@ -9,9 +9,9 @@ from typing import Any
 from ...datasets import CirclesData, circles
 from .classification import METRICS, error_table, measure
 from .experiment import Experiment, Options, Row, seeds, threads_for
-from .methods import DEFAULTS, Setting, classifier
+from .methods import Setting, classifier
 from .published import CIRCLES
-from .tables import MODELS, Table
+from .tables import DEFAULTS, MODELS, Table
 
 M_LABELS = 50
 # Methods whose memory or time is not linear in n stop here, as in the paper.

@@ -9,9 +9,9 @@ from typing import Any
 from ...datasets import MnistFeatures, mnist_pca
 from .classification import METRICS, error_table, measure
 from .experiment import Experiment, Options, Row, seeds, threads_for
-from .methods import DEFAULTS, Setting, classifier
+from .methods import Setting, classifier
 from .published import MNIST
-from .tables import MODELS, OURS, Table
+from .tables import DEFAULTS, MODELS, OURS, Table
 
 M_LABELS = 200
 _LARGEST = {"sparse-glgp": 70_000}

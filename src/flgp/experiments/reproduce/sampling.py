@@ -8,10 +8,10 @@ from typing import Any
 from ...datasets import spiral
 from ...datasets.spiral import SpiralSampling
 from .experiment import Experiment, Options, Row, combinations, seeds, threads_for
-from .methods import DEFAULTS, LABELS, Setting, regressor
+from .methods import LABELS, Setting, regressor
 from .published import SAMPLING
 from .regression import METRICS, measure
-from .tables import MODELS, Table, cell, number, summarize
+from .tables import DEFAULTS, MODELS, Table, cell, number, summarize
 
 LAWS: tuple[SpiralSampling, ...] = ("uniform", "blocks", "sine")
 M_LABELS = 100

@@ -7,10 +7,10 @@ from typing import Any
 
 from ...datasets import spiral
 from .experiment import Experiment, Options, Row, seeds, threads_for
-from .methods import DEFAULTS, LABELS, Setting, regressor
+from .methods import LABELS, Setting, regressor
 from .published import SPIRAL
 from .regression import METRICS, measure
-from .tables import MODELS, Table, cells, number
+from .tables import DEFAULTS, MODELS, Table, cells, number
 
 M_LABELS = 200
 
