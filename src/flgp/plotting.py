@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from . import views
-from ._typing import Array, BoolArray
+from ._typing import Array
 from .estimators import prior_variances
 
 __all__ = [
@@ -72,7 +72,7 @@ def plot_points(
     else:
         _scatter(ax, where, prediction, "prediction", cmap="viridis", **scatter)
     if y is not None:
-        known = _labeled(model, y)
+        known = views.labeled(model, y)
         rings = {"facecolors": "none", "edgecolors": "k", "linewidths": 1.0}
         ax.scatter(*where[known].T, s=36, **rings, zorder=3, label="labelled")
     ax.set_title(values)
@@ -249,12 +249,6 @@ def _where(model: Any, X: Any, kind: str, ax: Any) -> Array:
     if not _is_3d(ax) and (kind == "features" or (kind == "auto" and np.shape(X)[1] <= 3)):
         ax.set_aspect("equal", adjustable="datalim")
     return where
-
-
-def _labeled(model: Any, y: Any) -> BoolArray:
-    from .rows.labels import is_missing_label
-
-    return ~is_missing_label(np.asarray(y), getattr(model, "unlabeled", None))
 
 
 def _scatter(ax: Any, where: Array, values: Array, label: str, symmetric: bool = False, **given: Any) -> None:

@@ -9,9 +9,10 @@ from scipy.spatial import cKDTree
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from ._typing import Array
+from ._typing import Array, BoolArray
 from .geometry.base import Places
 from .metrics import ReliabilityCurve, reliability_curve
+from .rows.labels import is_missing_label
 from .terms import TIME
 
 # Eigenvalues below this belong to functions that are constant on each connected part.
@@ -103,6 +104,11 @@ def answers(model: Any, X: Any) -> tuple[Array, Array, Array | None]:
     if mean.ndim == 2:
         raise ValueError("The model has several targets. To show one of them, fit on one column of y.")
     return mean, std, None
+
+
+def labeled(model: Any, y: Any) -> BoolArray:
+    """Which rows have a label."""
+    return ~is_missing_label(np.asarray(y), getattr(model, "unlabeled", None))
 
 
 def color_limits(values: Array, share: float = 0.01) -> tuple[float, float]:

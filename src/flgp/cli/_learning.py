@@ -128,7 +128,10 @@ def learn(
             missing=learning.missing,
         )
         work.notes += table.notes
-    estimator = _estimator_for(table)
+    from ..estimators import FLGPClassifier, FLGPRegressor
+
+    classes = table.likelihood == "classes"
+    estimator = FLGPClassifier() if classes else FLGPRegressor(likelihood=table.likelihood)
     own = {"random_state": learning.seed, "n_jobs": learning.jobs}
     estimator.set_params(**own | _parameters(learning.option or (), estimator))
     return TableModel.fit(estimator, table.frame, table.schema), table, block
@@ -141,13 +144,6 @@ def cross_validated(work: Work, model: TableModel, table: Prepared, cv: int) -> 
     X, y, known = model.training(table.frame)
     with work.stage(f"cross-validation with {cv} folds"):
         return evaluate(model.estimator, X, y, cv=cv, prefit=True, known=known)
-
-
-def _estimator_for(table: Prepared) -> FLGPClassifier | FLGPRegressor:
-    """The estimator for a table, with its defaults."""
-    from ..estimators import FLGPClassifier, FLGPRegressor
-
-    return FLGPClassifier() if table.likelihood == "classes" else FLGPRegressor(likelihood=table.likelihood)
 
 
 def _parameters(options: Sequence[str], estimator: FLGPClassifier | FLGPRegressor) -> dict[str, Any]:

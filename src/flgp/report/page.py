@@ -20,7 +20,6 @@ from .._progress import stage
 from .._typing import Array, BoolArray, IntArray
 from ..metrics import ReliabilityCurve
 from ..model_selection import Evaluation
-from ..rows.labels import is_missing_label
 from ..tables import OwnColumn
 from .charts import Chart, spread
 from .content import channels, viewer_data
@@ -87,7 +86,7 @@ def write_report(
     if columns is None:
         columns = [OwnColumn(name, [k], X[:, k]) for k, name in enumerate(names)]
     every = np.arange(1, len(X) + 1) if numbers is None else np.asarray(numbers, dtype=int)
-    known = np.zeros(len(X), dtype=bool) if y is None else labeled(model, y)
+    known = np.zeros(len(X), dtype=bool) if y is None else views.labeled(model, y)
     rows: IntArray = np.arange(len(X))
     said = _notes(notes)
     if len(X) > max_points:
@@ -162,11 +161,6 @@ def _calibration(title: str, curve: ReliabilityCurve, classes: bool, text: str) 
         chart.line(curve.confidence, curve.accuracy)
     chart.points(curve.confidence, curve.accuracy, 2.5 + 4 * np.sqrt(curve.count / curve.count.max()))
     return _card(title, chart, text)
-
-
-def labeled(model: Any, y: Any) -> BoolArray:
-    """Which rows have a label."""
-    return ~is_missing_label(np.asarray(y), getattr(model, "unlabeled", None))
 
 
 def codes(model: Any, y: Any, known: BoolArray) -> Array:
