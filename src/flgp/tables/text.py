@@ -75,7 +75,7 @@ def find_format(
     name : str
         The file's name, for messages.
     encoding, sep, decimal : str, optional
-        Used as they are rather than looked for.
+        Used as they are rather than detected.
     header : bool
         False: the first line holds data.
     preferred : separator to take where several would do
@@ -108,7 +108,7 @@ def find_format(
         notes.insert(
             0,
             f"columns are separated by {found.spoken_sep}, decimals are written with {decimal!r} "
-            "(--sep and --decimal overrule this)",
+            "(--sep and --decimal override this)",
         )
     return found
 
@@ -194,7 +194,7 @@ def _first_lines(source: Opener, encoding: str, name: str) -> tuple[list[str], b
         text = decoder.decode(start, final=whole)
     except UnicodeError as error:
         raise TableError(
-            f"{name} is not encoded as {encoding}. Leave --encoding out to have it looked for."
+            f"{name} is not encoded as {encoding}. Leave out --encoding to have it detected."
         ) from error
     lines = text.splitlines()
     if not whole and len(lines) > 1:
@@ -303,7 +303,7 @@ def _names(first: list[str], data: list[list[str]], notes: list[str]) -> list[st
         return named
     if all(not fields[-1] for fields in data if len(fields) == width):
         return [*named, f"Unnamed: {width - 1}"]  # every row ends with a separator
-    notes.append("the header has one name less than there are columns: the first holds row names")
+    notes.append("the header has one name fewer than there are columns: the first column holds row names")
     return ["row", *named]
 
 
