@@ -124,7 +124,9 @@ def _check_classes(values: Any, name: str, asked: bool, notes: list[str]) -> Non
             "--task classification."
         )
     if count > 5 * _MANY_CLASSES:
-        notes.append(f"the target {name!r} has {count:,} classes: the time of the fit grows with their number")
+        notes.append(
+            f"the target {name!r} has {count:,} classes: the time of the fit grows with their number"
+        )
 
 
 def _check_numbers(values: Any, name: str, asked: bool, notes: list[str]) -> None:
