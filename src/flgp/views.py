@@ -41,17 +41,10 @@ def eigenfunctions(model: Any, X: Any, count: int | None = None, places: Places 
 def coordinates(
     model: Any, X: Any, kind: str = "auto", dimensions: int = 2, places: Places | None = None
 ) -> Array:
-    """Coordinates at which to draw points, shape (n, dimensions).
+    """Coordinates (n, dimensions) at which to draw points; missing dimensions are zero.
 
-    Parameters
-    ----------
-    model : fitted estimator
-    X : array of shape (n, p)
-    kind : {"auto", "features", "eigenmap"}
-        The first columns of X, or the slowest eigenfunctions. "auto": the columns if there are at most three.
-    dimensions : int
-        Missing dimensions are zero.
-    places : where the points are on the geometry, if that is known
+    `kind` is "features", the first columns of X, "eigenmap", the slowest eigenfunctions, or "auto": the
+    columns if there are at most three. `places`: where the points are on the geometry, if that is known.
     """
     X = np.asarray(X, dtype=float)
     if kind not in ("auto", "features", "eigenmap"):
@@ -118,17 +111,9 @@ def color_limits(values: Array, share: float = 0.01) -> tuple[float, float]:
 
 
 def evidence_curve(model: Any, n_times: int = 21) -> tuple[Array, Array]:
-    """Log p(y | t), with all other hyperparameters at their learned values.
+    """Times (n_times,) about the learned diffusion time t, and log p(y | t) at each.
 
-    Parameters
-    ----------
-    model : fitted FLGPRegressor or FLGPClassifier
-    n_times : int
-
-    Returns
-    -------
-    times : array of shape (n_times,), spread about the learned diffusion time
-    values : array of shape (n_times,)
+    All other hyperparameters have their learned values.
     """
     reports = model.optimizer_result_
     reports = reports if isinstance(reports, list) else [reports]
@@ -155,15 +140,8 @@ def calibration(model: Any, X: Any, y: Any, n_bins: int = 10, **sizes: Any) -> R
     """Stated against observed probability, over labelled rows that the model was not fitted on.
 
     For classes: the probability of the predicted class against the fraction of correct predictions. For
-    numbers: the probability of central intervals against the fraction of y inside.
-
-    Parameters
-    ----------
-    model : fitted FLGPRegressor or FLGPClassifier
-    X : array of shape (n, p)
-    y : array of shape (n,)
-    n_bins : int
-    sizes : exposure or trials of the rows, as in `predict_interval`
+    numbers: the probability of central intervals against the fraction of y inside. `sizes` are exposure or
+    trials.
     """
     y = np.asarray(y)
     if is_classifier(model):

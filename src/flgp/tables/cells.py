@@ -105,11 +105,6 @@ def numbers_of(texts: Any, decimal: str = ".") -> Numbers | None:
     """Numbers, if most cells (objects, None where missing) are; None if the column is text.
 
     They also are where all other cells hold the same word or two, however many these are.
-
-    Parameters
-    ----------
-    texts : Series of objects
-    decimal : decimal mark of the file
     """
     import pandas
 
@@ -208,11 +203,7 @@ def booleans_of(texts: Any) -> Array | None:
 def dates_of(texts: Any, order: str | None = None) -> tuple[Any, str | None] | None:
     """Dates in a text column (NaT where missing or broken) and a note, if most cells are dates.
 
-    Parameters
-    ----------
-    texts : Series of objects
-    order : {"day-first", "month-first"}, optional
-        How to read 03/04/2021. Default: by looking for a number above 12.
+    `order` says how to read 03/04/2021, "day-first" or "month-first"; None: by looking for a number above 12.
     """
     import pandas
 

@@ -29,15 +29,9 @@ class Target:
 
 
 def choose_target(values: Any, likelihood: str = "auto", task: str | None = None) -> Target:
-    """What to predict in a column.
+    """What to predict in a column: a likelihood or "classes"; "auto" looks at the column.
 
-    Parameters
-    ----------
-    values : pandas.Series
-    likelihood : str
-        "classes" or a likelihood; "auto" looks at the column.
-    task : {"classification", "regression", "counts"}, optional
-        The same question in plainer words.
+    `task` asks the same in plainer words: "classification", "regression" or "counts".
     """
     name = str(values.name)
     notes: list[str] = []

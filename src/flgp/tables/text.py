@@ -67,18 +67,10 @@ def find_format(
     header: bool = True,
     preferred: str = ",",
 ) -> TextFormat:
-    """The format of a text table.
+    """The format of a text table, whose `source` opens it at its beginning.
 
-    Parameters
-    ----------
-    source : function that opens the file at its beginning
-    name : str
-        The file's name, for messages.
-    encoding, sep, decimal : str, optional
-        Used as they are rather than detected.
-    header : bool
-        False: the first line holds data.
-    preferred : separator to take where several would do
+    `name` is for messages; encoding, sep and decimal are used as they are if given. Of several separators
+    that would do, the `preferred` one is taken.
     """
     notes: list[str] = []
     encoding = _checked(encoding) if encoding is not None else _find_encoding(source, notes)
