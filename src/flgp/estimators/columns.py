@@ -59,13 +59,7 @@ def choose_roles(
     groups: Any = None,
     residual_columns: Any = None,
 ) -> ColumnRoles:
-    """Roles from what a user gives; a column is a position, or a name if the columns have names.
-
-    Raises
-    ------
-    ValueError
-        If a column does not exist, or is used in two ways that exclude each other.
-    """
+    """Roles from what a user gives; a column is a position, or a name if the columns have names."""
     named = None if names is None else tuple(str(name) for name in names)
     grouped = () if groups is None else tuple(positions("groups", groups, n_columns, names).tolist())
     others: IntArray = np.array([j for j in range(n_columns) if j not in grouped], dtype=np.intp)
