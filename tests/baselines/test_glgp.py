@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from flgp._linalg import squared_distances
 from flgp.baselines import GLGPClassifier, GLGPRegressor
 from flgp.datasets import circle_heat_kernel, circles
 from flgp.geometry import landmarks
-from flgp.geometry.landmarks import join_to_landmarks, squared_distances
+from flgp.geometry.landmarks import join_to_landmarks
 
 
 @pytest.fixture

@@ -19,10 +19,10 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel, WhiteK
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._linalg import squared_distances
 from .._threads import thread_count, threads
 from .._typing import Array
 from ..estimators.validation import check_choice, check_count, check_positive
-from ..geometry.landmarks import squared_distances
 from ..likelihoods.logistic import logistic_gaussian_integral
 from ..rows.blocks import row_blocks
 from ..rows.labels import is_missing_label

@@ -8,7 +8,7 @@ In the order of reading:
 - labels, class_labels, class_votes, offsets, columns, groups: arrays as users hand them in.
 - class_targets, regression_checks: what is to be learned from the labels.
 - _fitting: the one fit. On its way column_scaling, composition, column_relevance, local_neighbors and
-  geometry_choice decide; what it leaves behind is in learned_attributes and transduction.
+  geometry_choice decide; what it leaves behind is in learned_attributes.
 - label_noise, class_prior, class_clusters, class_shares, class_probabilities: classes after the fit.
 - suggestion, coverage: which rows to label next.
 """

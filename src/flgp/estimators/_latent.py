@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from dataclasses import replace as replaced
@@ -16,18 +16,25 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._arviz import inference_data
+from .._progress import stage
 from .._threads import blas_for
-from .._typing import Array, IntArray
+from .._typing import Array, IntArray, RowLike
+from ..geometry.base import FittedGeometry
 from ..kernels import Heat, SpectralKernel, get_kernel
 from ..likelihoods import Bernoulli, Categorical, Gaussian, Likelihood
 from ..priors import TIME_PRIORS, Prior
 from ..process.parts import PredictedParts, TermPart
 from ..process.search import LearnedFunction
+from ..rows.blocks import map_blocks, map_rows, row_blocks
+from ..rows.sources import is_distributed, is_streamed
+from ..terms import Inputs
 from ..terms.base import View
 from ..terms.local.term import KERNEL_CHOICES
 from ._fitting import relearned
 from ._model import HeatKernelModel
+from .fitted_rows import FittedRows
 from .labels import Labels, Problem
+from .locator import Locator
 from .suggestion import suggest
 from .validation import check_choice, check_count, check_positive
 
@@ -106,6 +113,34 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
     def _needs_columns(self) -> bool:
         """Whether predictions need more of a row than its place on the geometry."""
         return self._process_.has_local or self._linear_ is not None or bool(self._roles_.groups)
+
+    def _transduced(
+        self,
+        geometry: FittedGeometry,
+        rows: RowLike,
+        point: Callable[[Sequence[View]], Array],
+        offset: Array | None,
+    ) -> Array | None:
+        """Predictions of the fitted rows, from their places if these are still at hand.
+
+        None if the rows would have to be read again. Places of not too many rows stay with the self.
+        """
+        if is_distributed(rows) or (is_streamed(rows) and geometry.fitted_places() is None):
+            return None
+        process, locator = self._process_, Locator.of(self)
+        self._fitted_rows_ = FittedRows.of(rows, geometry)
+        if offset is not None:
+            return self._answer(rows, point, offset=offset)
+        with stage(f"transduction for {rows.shape[0]:,} points"):
+            blocks = geometry.fitted_places()
+            if blocks is None:
+                return map_rows(rows, lambda X: point(process.at(locator(X))))
+            if not self._needs_columns():
+                return map_blocks(
+                    blocks, rows.shape[0], lambda places: point(process.at(Inputs(None, places)))
+                )
+            pairs = row_blocks(rows).paired_with(blocks)
+            return map_blocks(pairs, rows.shape[0], lambda pair: point(process.at(locator(*pair))))
 
     # -- more labels -----------------------------------------------------------------------------------
 

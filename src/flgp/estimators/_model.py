@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -170,15 +170,7 @@ class HeatKernelModel:
         """The geometry to fit: the given one, or a point cloud."""
         if self.geometry is not None:
             return self.geometry
-        return PointCloud(
-            self.n_anchors,
-            self.n_neighbors,
-            self.anchors,
-            self.anchor_weights,
-            self.n_anchor_sets,
-            self.base_kernel,
-            self.bandwidth,
-        )
+        return PointCloud(**{entry.name: getattr(self, entry.name) for entry in fields(PointCloud)})
 
     def _choose_roles(self, X: RowLike, enough: bool) -> None:
         """Which columns serve what; `enough`: whether there are labels enough to tell several terms apart."""

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array, IntArray
-from ..likelihoods.observations import LARGEST, rows_in_words
+from ..likelihoods.observations import LARGEST
+from ..rows.errors import in_words
 
 
 def is_votes(y: Any) -> bool:
@@ -41,7 +42,7 @@ def expanded_votes(
     if bad.any():
         raise ValueError(
             "Probabilities or votes must be at least 0 and not all 0, or NaN in the whole row if unlabelled: "
-            f"see {rows_in_words(bad)}."
+            f"see {in_words(bad)}."
         )
     if missing.all():
         raise ValueError("y has no labelled row: all are NaN. Give votes for at least one row.")

@@ -28,7 +28,6 @@ from .class_votes import is_votes
 from .label_noise import FIRST_NOISE, check_label_noise, choose_noise, searches_noise
 from .labels import Labels, Problem
 from .offsets import check_offset, same_use, training_offset
-from .transduction import transduce
 from .validation import check_choice, check_row_values
 
 MULTI_CLASS = ("auto", "one_vs_rest", "coupled")
@@ -174,7 +173,7 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         """The fitted rows; coupled classes are compared by probabilities, so these are known as well."""
         known = self._process_.coupled is not None and rows.shape[0] * len(self.classes_) <= _KEPT_NUMBERS
         point = self._probabilities if known else self._most_probable
-        found = transduce(self, geometry, rows, point, offset)
+        found = self._transduced(geometry, rows, point, offset)
         if found is not None and known:
             self.transduction_proba_, found = found, self.classes_[found.argmax(axis=1)]
         if found is not None:

@@ -8,7 +8,8 @@ import numpy as np
 
 from .._typing import Array
 from ..likelihoods import Categorical, Likelihood, Observations
-from ..likelihoods.observations import LARGEST, rows_in_words
+from ..likelihoods.observations import LARGEST
+from ..rows.errors import in_words
 from ..rows.sources import is_distributed
 from .validation import check_row_values
 
@@ -41,7 +42,7 @@ def check_offset(offset: Any, X: Any, n_columns: int) -> Array | None:
         )
     bad = ~(np.abs(values) <= LARGEST).all(axis=1)
     if bad.any():
-        raise ValueError(f"offset must be finite in every row, labelled or not: see {rows_in_words(bad)}.")
+        raise ValueError(f"offset must be finite in every row, labelled or not: see {in_words(bad)}.")
     return values
 
 

@@ -27,7 +27,6 @@ from .labels import Labels, Problem, checked_targets, labeled_targets
 from .learned_attributes import scalar_or_array, single_or_list
 from .offsets import check_offset, row_sizes, same_use, training_offset
 from .regression_checks import check_likelihood_suits, check_linkable, check_outputs
-from .transduction import transduce
 from .validation import check_choice, check_count, check_positive, check_row_values, refuse_repeats
 
 MEANS = ("constant", "zero")
@@ -169,7 +168,7 @@ class FLGPRegressor(RegressorMixin, LatentModel):
             rows = self._with_unlabeled(X, X_unlabeled)
             geometry = fit_model(self, rows, labels, self._problem(labels))
             self._keep_likelihood()
-            found = transduce(self, geometry, rows, self._predictive_mean, own)
+            found = self._transduced(geometry, rows, self._predictive_mean, own)
             if found is not None:
                 self.transduction_ = found
         return self

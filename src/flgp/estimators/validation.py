@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .._typing import Array, BoolArray
-from ..likelihoods.observations import LARGEST, rows_in_words
+from ..likelihoods.observations import LARGEST
+from ..rows.errors import in_words
 
 # A weight counts observations, and with more of them than this nothing is left of the prior's digits.
 _MOST_OBSERVATIONS = 1e9
@@ -84,7 +85,7 @@ def check_weights(sample_weight: Any, missing: BoolArray) -> tuple[Array | None,
     bad = ~missing & ~((weight >= 0) & (weight <= LARGEST))
     if bad.any():
         raise ValueError(
-            f"sample_weight must not be negative, missing or above {LARGEST}: see {rows_in_words(bad)}."
+            f"sample_weight must not be negative, missing or above {LARGEST}: see {in_words(bad)}."
         )
     if not weight[~missing].any():
         raise ValueError("sample_weight is zero in every labelled row. Give at least one a positive weight.")

@@ -13,12 +13,11 @@ import numpy as np
 from .._stored import stored
 from .._typing import Array, BoolArray, IntArray, RowLike
 from ..rows.blocks import row_blocks
-from .base import MatrixRows, SparseRows
+from ..rows.errors import in_words
+from .base import Eigenbasis, MatrixRows, SparseRows
 
 T = TypeVar("T")
 
-# Number of rows that an error names.
-_NAMED_ROWS = 5
 # Default number of eigenpairs: smallest and largest.
 _LEAST, _MOST = 200, 1000
 
@@ -145,7 +144,7 @@ class LeadingColumns(Quantities):
             raise no_columns(type(self).__name__, self.takes, rows.shape[1])
 
 
-class Known:
+class Known(ABC):
     """Base of fitted geometries that learn at most a scale from the rows."""
 
     bandwidths = None
@@ -166,6 +165,16 @@ class Known:
     def coordinates(self, X: Array) -> Array | None:
         """None: there are none that a local term could use."""
         return None
+
+    @abstractmethod
+    def eigenpairs(self, count: int) -> Eigenbasis:
+        """The first ones."""
+
+    def basis(
+        self, n_eigenpairs: int, bandwidth: float | None = None, near: object = None, rough: bool = False
+    ) -> Eigenbasis:
+        """The first eigenpairs: there is no bandwidth to choose."""
+        return self.eigenpairs(n_eigenpairs)
 
     def n_eigenpairs(self, n_labeled: int) -> int:
         """One eigenpair per label, between 200 and 1000."""
@@ -195,13 +204,7 @@ def scan(rows: RowLike, function: Callable[[Array, int], T], combine: Callable[[
 def refuse(bad: BoolArray, start: int, message: str) -> None:
     """Raise ValueError if any of the rows from number `start` on is bad; `{rows}` in `message` names them."""
     if bad.any():
-        raise ValueError(message.format(rows=_named(start + np.flatnonzero(bad))))
-
-
-def _named(numbers: IntArray) -> str:
-    shown = ", ".join(str(number) for number in numbers[:_NAMED_ROWS])
-    more = f" and {len(numbers) - _NAMED_ROWS:,} more" if len(numbers) > _NAMED_ROWS else ""
-    return f"{'row' if len(numbers) == 1 else 'rows'} {shown}{more}"
+        raise ValueError(message.format(rows=in_words(start + np.flatnonzero(bad))))
 
 
 def finite(X: Any, start: int) -> Array:

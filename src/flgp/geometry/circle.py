@@ -54,11 +54,9 @@ class FittedCircle(Known):
         angle = np.asarray(X, dtype=float)[:, 0] / radius
         return radius * np.column_stack([np.cos(angle), np.sin(angle)])
 
-    def basis(
-        self, n_eigenpairs: int, bandwidth: float | None = None, near: object = None, rough: bool = False
-    ) -> FunctionBasis:
+    def eigenpairs(self, count: int) -> FunctionBasis:
         """The constant and all complete pairs of waves, at least one."""
-        n_waves = (max(n_eigenpairs, 3) - 1) // 2
+        n_waves = (max(count, 3) - 1) // 2
         frequency = np.concatenate([[0.0], np.repeat(np.arange(1.0, n_waves + 1), 2)])
         return FunctionBasis((2.0 * np.pi / self.period * frequency) ** 2, Waves(n_waves))
 

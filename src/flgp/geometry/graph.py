@@ -98,9 +98,7 @@ class FittedGraph(Known):
         """A tenth of the labels, between 200 and 1000, and at most half of the nodes."""
         return node_eigenpairs(n_labeled, self.n_nodes)
 
-    def basis(
-        self, n_eigenpairs: int, bandwidth: float | None = None, near: object = None, rough: bool = False
-    ) -> NodeBasis:
+    def eigenpairs(self, count: int) -> NodeBasis:
         """The leading eigenpairs of the random walk, at least one for each part.
 
         The solver expects eigenvalues in [0, 1], but those of a walk, μ, may be negative. So it gets the lazy
@@ -116,8 +114,7 @@ class FittedGraph(Known):
             W, degree = W + sparse.diags_array(loops), degree + loops
         lazy = sparse.csr_array(W + sparse.diags_array(_STAY * degree))
         lazy *= self.n_nodes / lazy.sum()
-        count = min(n_eigenpairs, self.n_nodes)
-        found = fit_spectrum(lazy, self.n_nodes, count, solver=leading_by_filter)
+        found = fit_spectrum(lazy, self.n_nodes, min(count, self.n_nodes), solver=leading_by_filter)
         sigma = 1.0 - found.eigenvalues
         eigenvalues = (1.0 + _STAY) * (1.0 - sigma**2)
         return NodeBasis(eigenvalues, found.lift * sigma, found.components, found.n_capped, 1.0)

@@ -89,11 +89,9 @@ class FittedInterval(Known):
     def coordinates(self, X: Array) -> Array:
         return np.asarray(X, dtype=float)
 
-    def basis(
-        self, n_eigenpairs: int, bandwidth: float | None = None, near: object = None, rough: bool = False
-    ) -> FunctionBasis:
+    def eigenpairs(self, count: int) -> FunctionBasis:
         """The first cosines, at least two."""
-        count = max(n_eigenpairs, 2)
+        count = max(count, 2)
         return FunctionBasis((np.pi / (self.high - self.low) * np.arange(count)) ** 2, Cosines(count))
 
 

@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from .._linalg import squared_distances
 from .._progress import stage
 from .._stored import REBUILT, stored
 from .._threads import blas_for
@@ -208,7 +209,7 @@ def join_to_landmarks(
     search = NeighborSearch(landmarks)
     r = s if n_neighbors is None else min(int(n_neighbors), s)
     # Rounding must not break a tie one way for a landmark and the other way for its neighbour.
-    reach = None if n_neighbors is None else _kth_smallest(landmarks, landmarks, r) * (1 + 1e-9)
+    reach = None if n_neighbors is None else search(landmarks, r)[1][:, -1] * (1 + 1e-9)
     among = joined_pairs(landmarks, landmarks, r, reach)
     mean_sqdist = float(among.sum()) / (among.nnz if sparse.issparse(among) else among.size)
     blocks = row_blocks(rows, max(64, _BLOCK_ENTRIES // s))
@@ -228,20 +229,6 @@ def join_to_landmarks(
     )
 
 
-def squared_distances(X: Array, Y: Array) -> Array:
-    """|x - y|² of all pairs, (b, s)."""
-    center = Y.mean(axis=0)  # keeps the cancellation below harmless
-    X, Y = X - center, Y - center
-    x, y = np.einsum("ij,ij->i", X, X), np.einsum("ij,ij->i", Y, Y)
-    sqdist = X @ Y.T
-    sqdist *= -2.0
-    sqdist += x[:, None]
-    sqdist += y
-    # Distances below the rounding error are those of identical points.
-    sqdist[sqdist < 1e-13 * (y.max(initial=0.0) + x[:, None])] = 0.0
-    return sqdist
-
-
 def joined_pairs(X: Array, landmarks: Array, r: int, reach: Array | None) -> Matrix:
     """Squared distances to the landmarks (b, s): all, or (sparse) those of joined pairs."""
     if reach is None:
@@ -253,15 +240,6 @@ def joined_pairs(X: Array, landmarks: Array, r: int, reach: Array | None) -> Mat
         row, column = np.nonzero(sqdist <= np.maximum(rth_nearest[:, None], reach))
         parts.append(sparse.csr_array((sqdist[row, column], (row, column)), shape=sqdist.shape))
     return sparse.csr_array(sparse.vstack(parts)) if len(parts) > 1 else parts[0]
-
-
-def _kth_smallest(X: Array, landmarks: Array, k: int) -> Array:
-    """Squared distance to the k-th nearest landmark, (b,)."""
-    parts = []
-    for tile in _tiles(X, len(landmarks)):
-        nearest = np.partition(squared_distances(tile, landmarks), k - 1)
-        parts.append(nearest[:, k - 1].copy())  # a view would keep the whole tile in memory
-    return np.concatenate(parts)
 
 
 def _tiles(X: Array, width: int) -> list[Array]:

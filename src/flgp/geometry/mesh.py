@@ -173,11 +173,9 @@ class FittedMesh(Known):
         """A tenth of the labels, between 200 and 1000, and at most half of the vertices."""
         return node_eigenpairs(n_labeled, len(self.vertices))
 
-    def basis(
-        self, n_eigenpairs: int, bandwidth: float | None = None, near: object = None, rough: bool = False
-    ) -> NodeBasis:
+    def eigenpairs(self, count: int) -> NodeBasis:
         """The smallest eigenvalues in units of 1 / length², at least one for each part."""
         stiffness, mass = stiffness_and_mass(self.vertices, self.faces)
         part = mesh_parts(self.faces, len(mass))
-        values, functions, n_capped = mesh_eigenpairs(stiffness, mass, part, min(n_eigenpairs, len(mass)))
+        values, functions, n_capped = mesh_eigenpairs(stiffness, mass, part, min(count, len(mass)))
         return NodeBasis(values, functions, part, n_capped, time_unit(values))

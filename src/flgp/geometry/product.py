@@ -141,12 +141,10 @@ class FittedProduct(Known):
         known = [coordinates for coordinates in found if coordinates is not None]
         return np.column_stack(known) if len(known) == len(found) else None
 
-    def basis(
-        self, n_eigenpairs: int, bandwidth: float | None = None, near: object = None, rough: bool = False
-    ) -> ProductBasis:
+    def eigenpairs(self, count: int) -> ProductBasis:
         """The products of eigenfunctions with the smallest sums of eigenvalues."""
-        bases = tuple(_at_least(factor, n_eigenpairs) for factor in self.factors)
-        chosen = smallest_sums([basis.eigenvalues for basis in bases], n_eigenpairs)
+        bases = tuple(_at_least(factor, count) for factor in self.factors)
+        chosen = smallest_sums([basis.eigenvalues for basis in bases], count)
         eigenvalues = sum(basis.eigenvalues[index] for basis, index in zip(bases, chosen.T, strict=True))
         return ProductBasis(np.asarray(eigenvalues), bases, chosen)
 

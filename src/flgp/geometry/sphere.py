@@ -87,11 +87,9 @@ class FittedSphere(Known):
     def coordinates(self, X: Array) -> Array:
         return self.directions(X)
 
-    def basis(
-        self, n_eigenpairs: int, bandwidth: float | None = None, near: object = None, rough: bool = False
-    ) -> FunctionBasis:
-        """All harmonics up to the largest degree L with (L+1)² ≤ n_eigenpairs; at least up to degree 1."""
-        n_degrees = isqrt(max(n_eigenpairs, 4))
+    def eigenpairs(self, count: int) -> FunctionBasis:
+        """All harmonics up to the largest degree L with (L+1)² ≤ count; at least up to degree 1."""
+        n_degrees = isqrt(max(count, 4))
         degree = np.arange(n_degrees)
         return FunctionBasis(
             np.repeat(degree * (degree + 1.0), 2 * degree + 1), SphericalHarmonics(n_degrees - 1)

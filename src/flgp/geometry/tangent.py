@@ -70,11 +70,9 @@ class FittedTangentSphere(Known):
         """Unit vectors of the place and of the direction, (b, 6)."""
         return PointPlaces(_frame(X, 0), np.ones(len(X)))
 
-    def basis(
-        self, n_eigenpairs: int, bandwidth: float | None = None, near: object = None, rough: bool = False
-    ) -> FunctionBasis:
-        """All fields up to the largest degree L with 2((L+1)² - 1) ≤ n_eigenpairs; at least degree 1."""
-        degree = max(isqrt(n_eigenpairs // 2 + 1) - 1, 1)
+    def eigenpairs(self, count: int) -> FunctionBasis:
+        """All fields up to the largest degree L with 2((L+1)² - 1) ≤ count; at least degree 1."""
+        degree = max(isqrt(count // 2 + 1) - 1, 1)
         ell = np.arange(1.0, degree + 1)
         eigenvalues = np.repeat(ell * (ell + 1.0), (2 * (2 * ell + 1)).astype(int))
         return FunctionBasis(eigenvalues, TangentHarmonics(degree, self.divergent))

@@ -92,9 +92,7 @@ class FittedTangentMesh(Known):
         """Two for each function on the surface."""
         return 2 * self.surface.n_eigenpairs(n_labeled)
 
-    def basis(
-        self, n_eigenpairs: int, bandwidth: float | None = None, near: object = None, rough: bool = False
-    ) -> NodeBasis:
+    def eigenpairs(self, count: int) -> NodeBasis:
         """Harmonic fields, then a curl and a gradient for each of the smallest eigenvalues that are not 0.
 
         The mean square over all places and directions is 1 for both together, shared as `divergent` says.
@@ -103,7 +101,7 @@ class FittedTangentMesh(Known):
         stiffness, mass = stiffness_and_mass(vertices, faces)
         part = mesh_parts(faces, len(mass))
         n_parts = int(part.max()) + 1
-        count = min(n_parts + max(n_eigenpairs // 2, 1), len(mass))
+        count = min(n_parts + max(count // 2, 1), len(mass))
         values, functions, n_capped = mesh_eigenpairs(stiffness, mass, part, count)
         values, functions = values[n_parts:], functions[:, n_parts:]
         on_mesh = MeshFields(vertices, faces)

@@ -26,6 +26,11 @@ class Additive(Likelihood):
     def without_offset(self, obs: Observations) -> Observations:
         return replace(obs, y=obs.y - obs.offset, offset=np.zeros_like(obs.offset))
 
+    def parameter_bounds(self, obs: Observations) -> dict[str, tuple[float, float]]:
+        """Of a scale: from about 1e-4 to 10 times the latent one."""
+        start = self.initial_parameters(obs)["scale"]
+        return {"scale": (3e-4 * start, 30.0 * start)}
+
 
 class GaussianNoise(Additive):
     """Measurements whose known relative noise variances are in `noise_scale`."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._typing import Array
 from ._tilted import Tilted, tilted_expectations, tilted_moments
-from .observations import ARGUMENTS, LARGEST, SMALLEST, Observations, refuse, rows_in_words
+from .observations import ARGUMENTS, LARGEST, SMALLEST, Observations, refuse
 
 __all__ = [
     "Derivatives",
@@ -20,7 +20,6 @@ __all__ = [
     "ParameterDerivatives",
     "Tilted",
     "refuse",
-    "rows_in_words",
 ]
 
 # 40 Gauss-Hermite nodes integrate smooth links over a Gaussian to about 1e-8.
@@ -167,6 +166,7 @@ class Likelihood(ABC):
         variance: Array,
     ) -> Tilted:
         """`closed_form`, which is for unit weights, with rows of other weights by quadrature."""
+        mean, variance = (np.broadcast_to(np.asarray(v, dtype=float), obs.y.shape) for v in (mean, variance))
         unit = obs.weight == 1.0
         if unit.all():
             return closed_form(obs, mean, variance)

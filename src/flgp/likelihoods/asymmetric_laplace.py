@@ -152,11 +152,6 @@ class AsymmetricLaplace(Additive):
         q = self.quantile
         return {"scale": self.latent_scale(obs) / 3.0 * q * (1.0 - q) / float(np.hypot(q, 1.0 - q))}
 
-    def parameter_bounds(self, obs: Observations) -> dict[str, tuple[float, float]]:
-        """From about 1e-4 to 10 times the latent scale."""
-        start = self.initial_parameters(obs)["scale"]
-        return {"scale": (3e-4 * start, 30.0 * start)}
-
 
 class _Side(NamedTuple):
     """A Gaussian times e^(-slope·|y - f|) on one side of y."""

@@ -53,11 +53,11 @@ class Bernoulli(Proportion):
 
     def tilted(self, obs: Observations, mean: Array, variance: Array) -> Tilted:
         """In closed form for rows of unit weight, by quadrature for the others."""
-        mean, variance = (np.broadcast_to(np.asarray(v, dtype=float), obs.y.shape) for v in (mean, variance))
+        return self._with_weights(self._tilted_once, obs, mean, variance)
+
+    def _tilted_once(self, obs: Observations, mean: Array, variance: Array) -> Tilted:
         closed_form = logistic_tilted if self.link == "logit" else probit_tilted
-        return self._with_weights(
-            lambda rows, *gaussian: closed_form(_sign(rows), *gaussian), obs, mean, variance
-        )
+        return closed_form(_sign(obs), mean, variance)
 
     def conditional_mean(self, f: Array) -> Array:
         return super().conditional_mean(f) if self.link == "logit" else np.asarray(ndtr(f))

@@ -62,16 +62,8 @@ class NoisyBernoulli(Bernoulli):
     def likeliest(self, obs: Observations) -> Array:
         return 8.0 * (2.0 * obs.y - 1.0)
 
-    def tilted(self, obs: Observations, mean: Array, variance: Array) -> Tilted:
-        mean, variance = (np.broadcast_to(np.asarray(v, dtype=float), obs.y.shape) for v in (mean, variance))
-        unit = Observations.of(obs.y)
-        result = mislabeled(super().tilted(unit, mean, variance), self.label_noise, 2)
-        rows = np.flatnonzero(obs.weight != 1.0)
-        if len(rows):
-            others = super(Bernoulli, self).tilted(obs.take(rows), mean[rows], variance[rows])
-            for whole, part in zip(result, others, strict=True):
-                whole[rows] = part
-        return result
+    def _tilted_once(self, obs: Observations, mean: Array, variance: Array) -> Tilted:
+        return mislabeled(super()._tilted_once(obs, mean, variance), self.label_noise, 2)
 
     def _mixed(self, obs: Observations, f: Array) -> Tilted:
         d = super().derivatives(obs, f)

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._typing import Array, BoolArray, IntArray
+from ..rows.errors import in_words
 
 # The quantities known about each row, and the argument of `fit` that each comes from.
 ARGUMENTS = {
@@ -18,8 +19,6 @@ ARGUMENTS = {
 }
 # Limits on labels and known quantities, so that squares and products stay finite.
 SMALLEST, LARGEST = 1e-100, 1e100
-# Rows that an error names.
-_NAMED_ROWS = 5
 
 
 @dataclass(frozen=True)
@@ -53,17 +52,6 @@ class Observations:
         return Observations(*(getattr(self, field.name)[rows] for field in fields(self)))
 
 
-def rows_in_words(bad: BoolArray, row: IntArray | None = None) -> str:
-    """'rows 3, 8 and 12 more' for an error message, from a mask (m,) of the labelled rows.
-
-    `row` (m,) are their numbers in the user's data, by default their positions.
-    """
-    rows = np.flatnonzero(bad) if row is None else row[bad]
-    shown = ", ".join(str(number) for number in rows[:_NAMED_ROWS])
-    more = f" and {len(rows) - _NAMED_ROWS} more" if len(rows) > _NAMED_ROWS else ""
-    return f"row{'s' if len(rows) > 1 else ''} {shown}{more}"
-
-
 class BadRows(ValueError):
     """Rows that break a rule; tables name them by their numbers in the file."""
 
@@ -72,8 +60,7 @@ class BadRows(ValueError):
         self.rule, self.rows, self.remedy = rule, rows, remedy
 
     def __str__(self) -> str:
-        every = np.ones(len(self.rows), dtype=bool)
-        return f"{self.rule}; this fails in {rows_in_words(every, self.rows)}. {self.remedy}"
+        return f"{self.rule}; this fails in {in_words(self.rows)}. {self.remedy}"
 
 
 def refuse(bad: BoolArray, obs: Observations, rule: str, remedy: str) -> None:

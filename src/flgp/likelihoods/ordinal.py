@@ -149,7 +149,6 @@ class Ordinal(Likelihood):
 
     def tilted(self, obs: Observations, mean: Array, variance: Array) -> Tilted:
         """The difference of two logistic integrals for rows of unit weight, by quadrature for the others."""
-        mean, variance = (np.broadcast_to(np.asarray(v, dtype=float), obs.y.shape) for v in (mean, variance))
         return self._with_weights(lambda *rows: self._between(*rows).tilted(), obs, mean, variance)
 
     def tilted_parameter_gradient(self, obs: Observations, mean: Array, variance: Array) -> list[Array]:

@@ -137,8 +137,3 @@ class StudentT(Additive):
         """A third of the latent scale, at the typical noise_scale."""
         typical = float(np.exp(0.5 * np.mean(np.log(obs.noise_scale))))
         return {"scale": self.latent_scale(obs) / (3.0 * typical)}
-
-    def parameter_bounds(self, obs: Observations) -> dict[str, tuple[float, float]]:
-        """From about 1e-4 to 10 times the latent scale."""
-        start = self.initial_parameters(obs)["scale"]
-        return {"scale": (3e-4 * start, 30.0 * start)}

@@ -28,16 +28,10 @@ _SPARE, _TOO_MANY = 2, 200
 class DistanceBounds:
     """Exact search among anchors (s, p), centred and of size about 1, by their leading directions.
 
-    With x = (a, b) and u = (c, d) in the first k directions and the others, |x - u|² is at least
-    |a - c|² + (|b| - |d|)²: a squared distance in k + 1 columns. By that measure few anchors are nearer than
-    the r-th nearest (of 10,000 on MNIST, k = 32 of 100: 28), and only these are looked at in all columns.
-
-    Parameters
-    ----------
-    anchors : array of shape (s, p)
-    rotation : array of shape (p, p)
-        Orthonormal columns, those that matter most first.
-    k : int
+    With x = (a, b) and u = (c, d) in the first k directions and the others, |x - u|² is at least |a - c|² +
+    (|b| - |d|)²: a squared distance in k + 1 columns. By that measure few anchors are nearer than the r-th
+    nearest (of 10,000 on MNIST, k = 32 of 100: 28), and only these are looked at in all columns. The columns
+    of `rotation` (p, p) are orthonormal, those that matter most first.
     """
 
     def __init__(self, anchors: Array, rotation: Array, k: int) -> None:

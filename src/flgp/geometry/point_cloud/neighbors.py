@@ -29,12 +29,7 @@ _FARTHEST = 1e9
 
 
 class NeighborSearch:
-    """Nearest anchors by KD-tree (few columns) or by blocked matrix products (many).
-
-    Parameters
-    ----------
-    anchors : array of shape (s, p)
-    """
+    """Nearest anchors (s, p) by KD-tree (few columns) or by blocked matrix products (many)."""
 
     def __init__(self, anchors: Array) -> None:
         self.anchors = np.ascontiguousarray(anchors, dtype=np.float64)
@@ -141,12 +136,7 @@ class NeighborSearch:
 class AnchorSearch:
     """The r nearest anchors in each of several sets; the columns of the sets follow one another.
 
-    Parameters
-    ----------
-    anchors : array of shape (s, p)
-        Set after set.
-    set_sizes : sequence of int
-        Their lengths, which sum to s.
+    The anchors (s, p) are given set after set, with the sizes of the sets.
     """
 
     def __init__(self, anchors: Array, set_sizes: Sequence[int]) -> None:

@@ -15,16 +15,11 @@ _FULL_EXCHANGES = 3
 
 
 def local_anchor_weights(X: Array, anchors: Array, index: IntArray) -> Array:
-    """K^lae, shape (b, r): argmin |x - Σ_j z_j u_j|² over the simplex on each row's anchors.
+    """K^lae (b, r): argmin |x - Σ_j z_j u_j|² over the simplex on the anchors `index` (b, r) of each row of X
+    (b, p).
 
-    The KKT conditions of the minimum-norm point are those of the non-negative least squares problem
-    G y ≥ 1, y ≥ 0, y·(Gy - 1) = 0 with z = y / Σy, where G is the Gram matrix of the (u_j - x).
-
-    Parameters
-    ----------
-    X : array of shape (b, p)
-    anchors : array of shape (s, p)
-    index : int array of shape (b, r)
+    The KKT conditions of the minimum-norm point are those of the non-negative least squares problem G y ≥ 1,
+    y ≥ 0, y·(Gy - 1) = 0 with z = y / Σy, where G is the Gram matrix of the (u_j - x).
     """
     r = index.shape[1]
     if r == 1:
