@@ -251,6 +251,24 @@ def test_walking_covariates_needs_every_node():
         FLGPRegressor(geometry=geometry, linear="all", linear_steps=2, **OPTIONS).fit(wide[:100], y[:100])
 
 
+@pytest.mark.parametrize("geometry", [Circle(24.0), None])
+def test_columns_that_nothing_else_uses_are_covariates(geometry):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(0, 24, 200), rng.standard_normal(200), rng.standard_normal(200)])
+    y = np.sin(2 * np.pi * X[:, 0] / 24) + 2.0 * X[:, 1]
+    y[100:] = np.nan
+    options = {"geometry": geometry, "geometry_columns": [0], "residual": None, **OPTIONS}
+    model = FLGPRegressor(**options).fit(X, y)
+    named = FLGPRegressor(linear=[1, 2], **options).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), named.predict(X), rtol=1e-6)
+    assert model.term_shares_["linear"] > 0.7
+    # A column with a use of its own is none.
+    alone = FLGPRegressor(residual_columns=[1], **options).fit(X, y)
+    np.testing.assert_array_equal(alone._roles_.linear, [2])
+    without = FLGPRegressor(linear=None, **options).fit(X, y)
+    assert "linear" not in without.term_shares_
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [

@@ -57,9 +57,10 @@ SHARED_PARAMETERS = """n_anchors : int or "auto"
 
 TERM_PARAMETERS = """linear : {{"auto", "all"}} or columns, optional
         Covariates: a linear term in these columns of X, on one scale, with one learned variance. "all": every
-        column that is neither a group nor a node's number. "auto": the columns of a point cloud, from 20
-        labels on (three for each class), if the amplitude is learned and the hyperparameters are optimised;
-        the evidence decides how much they count, and each of them by its relevance. None: no such term.
+        column that is neither a group nor a node's number. "auto": the columns that nothing else uses. Where
+        there are none: the columns of a point cloud, from 20 labels on (three for each class), if the
+        amplitude is learned and the hyperparameters are optimised; the evidence decides how much they count,
+        and each of them by its relevance. None: no such term.
     linear_steps : int
         On a `Graph`: average the covariates over this many steps of its walk first. This helps where the
         graph and the covariates are different sources.

@@ -44,10 +44,10 @@ def linear_term(model: LatentModel, geometry: FittedGeometry, rows: RowLike) -> 
     if roles.linear is None:
         if steps:
             raise ValueError(
-                f"linear_steps={steps} averages the columns of linear, but linear=None. Name them."
+                f"linear_steps={steps} averages covariates, but there are none. Name columns of X in linear."
             )
         return None
-    if isinstance(model.linear, str) and model.linear == "auto":
+    if isinstance(model.linear, str) and model.linear == "auto" and roles.linear_is_own:
         return Linear.of(rows, roles.linear, roles.even, on_cloud=True)
     if not steps:
         return Linear.of(rows, roles.linear)
