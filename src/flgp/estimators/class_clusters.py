@@ -61,18 +61,9 @@ def learn_clusters(
 ) -> Clusters:
     """The partition of n points of which the last m are labelled, and how much it says about left-out labels.
 
-    Parameters
-    ----------
-    manifold : Manifold
-    features : array of shape (n, M)
-        Of the manifold term.
-    probabilities : callable
-        Given the positions of the labels to learn from, class probabilities (n, C) at all points.
-    codes, weight : arrays of shape (m,)
-        The labels' classes and weights.
-    shares : array of shape (C,)
-    trusted : bool
-        Whether labelled points keep the class of their label.
+    `features` (n, M) are those of the manifold term. `probabilities` gives those of the classes (n, C) at all
+    points from the labels at some positions. `codes` and `weight` (m,) are the labels' classes and weights;
+    where labels are `trusted`, points keep the class of their label.
     """
     n, everything = len(features), np.arange(len(codes))
     first = n - len(codes)

@@ -24,13 +24,8 @@ def labeled_classes(
 ) -> Labels:
     """The labelled rows among those of X; several votes on a point are several labels there.
 
-    Parameters
-    ----------
-    X : rows (n, p)
-    y : class labels (n,), or votes or probabilities (n, C)
-    sample_weight : array-like of shape (n,), or None
-    unlabeled : the label that means "unlabelled"
-    without : classes that need no vote where all others do; None: no class needs one
+    y has class labels (n,), `unlabeled` where there is none, or votes or probabilities (n, C). Every class
+    must have a vote, but for those `without` (None: no class needs one).
     """
     if is_votes(y):
         rows, classes, votes = expanded_votes(y, len(X), without is not None, without or ())
@@ -82,15 +77,8 @@ def of_one_type(labels: Array) -> Array:
 def plain_labels(y: Any, unlabeled: Any = None) -> Any:
     """`y` without what NumPy would change: None among text, NA among pandas' integers and booleans.
 
-    Parameters
-    ----------
-    y : labels
-    unlabeled : the label that means "unlabelled", of whatever type
-
-    Raises
-    ------
-    ValueError
-        If text and numbers are mixed, which NumPy would turn into text: 1 and "1" would be one class.
+    Raises ValueError if text and numbers are mixed, which NumPy would turn into text: 1 and "1" would be one
+    class. The label that means `unlabeled` may have any type.
     """
     if (
         hasattr(y, "dtype")

@@ -16,13 +16,7 @@ _ROUNDING = 1e-6
 
 
 def with_prior_classes(labeled: Array, given: Any) -> Array:
-    """All classes, sorted: those among the labels (in any order, repeated or not) and those that shares name.
-
-    Raises
-    ------
-    ValueError
-        If shares name what cannot be a class among these labels: a number among words, or the reverse.
-    """
+    """All classes, sorted: those among the labels, in any order, and those that shares name."""
     classes = np.unique(labeled)
     if not isinstance(given, Mapping):
         return classes
@@ -39,13 +33,7 @@ def with_prior_classes(labeled: Array, given: Any) -> Array:
 
 
 def check_class_prior(given: Any, classes: Array) -> Array | str | None:
-    """Shares (C,) in the order of `classes`; "labels" and None as they are.
-
-    Raises
-    ------
-    ValueError
-        For shares that are not positive, do not sum to 1, or do not belong to the classes.
-    """
+    """Shares (C,) in the order of `classes`; "labels" and None as they are."""
     if given is None or (isinstance(given, str) and given == "labels"):
         return given
     if isinstance(given, str):

@@ -24,16 +24,9 @@ def expanded_votes(
 ) -> tuple[IntArray, Array, Array]:
     """Votes (n, C) as labels with weights: rows, classes and weights of all that are not 0.
 
-    A probability counts as that share of a label, a vote as one: log p(y | f) = Σ_c votes_c log p(c | f).
-
-    Parameters
-    ----------
-    y : array-like or DataFrame of shape (n, C)
-        NaN in a whole row: unlabelled. The names of the columns of a DataFrame are the classes, otherwise
-        they are 0, …, C-1.
-    n : rows of X
-    complete : whether every class must have a vote
-    without : classes that need none
+    A probability counts as that share of a label, a vote as one: log p(y | f) = Σ_c votes_c log p(c | f). NaN
+    in a whole row means unlabelled. The names of a DataFrame's columns are the classes, otherwise 0, …, C-1.
+    If the votes must be `complete`, every class needs one, but for those `without`.
     """
     try:
         votes = np.asarray(y, dtype=float)

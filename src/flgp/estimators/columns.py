@@ -71,11 +71,6 @@ def choose_roles(
 
     `linear="auto"` takes the columns that nothing else uses; where there are none, those of the geometry, if
     `own_linear` allows it.
-
-    Raises
-    ------
-    ValueError
-        If a column does not exist, or is used in two ways that exclude each other.
     """
     named = None if names is None else tuple(str(name) for name in names)
     grouped = () if groups is None else tuple(positions("groups", groups, n_columns, names).tolist())

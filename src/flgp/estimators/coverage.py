@@ -52,14 +52,9 @@ def correlated(features: Array, closeness: Array, eigenvalues: Array, time: floa
 def cover(own: Array, others: Array, known: Array, own_doubt: Array, doubt: Array, n: int) -> IntArray:
     """Positions of n rows that lower the doubted variance at other points most, each given those before.
 
-    Parameters
-    ----------
-    own : array of shape (m, k), from `correlated`: the rows to choose from
-    others : array of shape (b, k): the points that matter
-    known : array of shape (l, k): those with a label
-    own_doubt : array of shape (m,): how little the label of each row is foreseen
-    doubt : array of shape (b,): how much each point matters
-    n : how many
+    All are in the coordinates of `correlated`: the rows to choose from, `own` (m, k), the points that matter,
+    `others` (b, k), and the labelled ones, `known` (l, k). `own_doubt` (m,) is how little the label of each
+    row is foreseen, `doubt` (b,) how much each point matters.
     """
     own, others, known = own.copy(), others.copy(), known.copy()
     worth, weight = (np.maximum(d, 0.0) + _LEAST_DOUBT for d in (own_doubt, doubt))
@@ -102,13 +97,7 @@ def typical(own: Array, known: Array, n: int, seed: int) -> IntArray:
 
     There are as many clusters as there will be labels. With very few labels the model is sure of the wrong
     things, so that what it doubts is a poor guide (Hacohen, Dekel & Weinshall 2022 observe it for networks).
-
-    Parameters
-    ----------
-    own : array of shape (m, k), from `correlated`: the rows to choose from
-    known : array of shape (l, k): those with a label
-    n : how many
-    seed : of the clustering
+    The rows to choose from, `own` (m, k), and the labelled ones, `known` (l, k), are from `correlated`.
     """
     both = np.concatenate([own, known])
     n_clusters = min(len(known) + n, len(distinct_rows(both)))

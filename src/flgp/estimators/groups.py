@@ -15,11 +15,7 @@ Levels = Mapping[int, list[Any]]  # the levels of each column that does not hold
 def encode_groups(X: Any, groups: Any, known: Levels | None) -> tuple[Any, dict[int, list[Any]]]:
     """X with the levels of its group columns as numbers, and the levels of those that were not numbers.
 
-    Parameters
-    ----------
-    X : array or data frame in memory
-    groups : columns, by position or name, as the user gives them
-    known : levels of an earlier call; others get numbers beyond. None: this is the first call.
+    `known` are the levels of an earlier call, if there was one; others get numbers beyond.
     """
     frame = hasattr(X, "iloc")
     names = [str(name) for name in X.columns] if hasattr(X, "columns") else None

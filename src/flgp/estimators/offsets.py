@@ -18,14 +18,7 @@ _DEEPEST = 12.0
 
 
 def check_offset(offset: Any, X: Any, n_columns: int) -> Array | None:
-    """Offsets (n, k) of the rows of X, one column for each of k latent functions; None: none are given.
-
-    Parameters
-    ----------
-    offset : number, or array-like of shape (n,) or (n, k)
-    X : rows (n, p)
-    n_columns : k
-    """
+    """Offsets (n, k) of the rows of X, from a number or an array (n,) or (n, k); None: none are given."""
     if offset is None:
         return None
     if is_distributed(X):

@@ -15,14 +15,7 @@ _REMEDY = "Correct these rows, or leave the argument out to predict for 1."
 
 
 def row_sizes(likelihood: Likelihood, X: Any, exposure: Any, trials: Any) -> Array | None:
-    """What the likelihood uses of `exposure` and `trials`, (n,); None: 1 in every row.
-
-    Parameters
-    ----------
-    likelihood : Likelihood
-    X : rows (n, p)
-    exposure, trials : array-like of shape (n,), or None
-    """
+    """What the likelihood uses of `exposure` and `trials`, (n,); None: 1 in every row."""
     given = {"exposure": exposure, "trials": trials}
     given = {name: values for name, values in given.items() if values is not None}
     if not given:

@@ -60,15 +60,7 @@ def suggest(
 ) -> IntArray:
     """Numbers of the rows of X (m, p) to label next, the most useful first.
 
-    Parameters
-    ----------
-    model : fitted model
-    X : array of shape (m, p)
-    n : how many
-    strategy : one of `STRATEGIES`
-    random_state : of the sample of rows, where there are many
-    probability : class probabilities (m, C), or None for a regression
-    offset : (m, k) of the latent functions, or None
+    `probability` (m, C) is that of the classes, None for a regression; `offset` (m, k) that of the functions.
     """
     check_count("n", n)
     check_choice("strategy", strategy, STRATEGIES)

@@ -33,21 +33,10 @@ A = TypeVar("A", bound=Attempt)
 def search_basis(
     geometry: FittedGeometry, n_eigenpairs: int, learn: Callable[[Eigenbasis, A | None], A]
 ) -> tuple[Eigenbasis, list[tuple[float, float]]]:
-    """The basis at the bandwidth on which `learn` reaches the highest log posterior.
+    """The basis, on all rows, at the bandwidth on which `learn` reaches the highest log posterior.
 
-    Parameters
-    ----------
-    geometry : FittedGeometry
-    n_eigenpairs : int
-    learn : callable
-        Learns on a basis, given what was learned on one nearby (or None).
-
-    Returns
-    -------
-    basis : Eigenbasis
-        On all rows.
-    trace : list of (bandwidth, log posterior)
-        As tried; empty where there is nothing to search.
+    `learn` learns on a basis, given what was learned on one nearby (or None). Also returns the pairs
+    (bandwidth, log posterior) as tried; there are none where there is nothing to search.
     """
     bandwidths = geometry.bandwidths
     if bandwidths is None:

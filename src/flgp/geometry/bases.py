@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -46,34 +47,45 @@ class Eigenfunctions(Protocol):
         ...
 
 
-@stored("eigenfunctions by formula")
-@dataclass(frozen=True, eq=False)
-class FunctionBasis:
-    """Eigenfunctions that are known everywhere on a geometry of one part: z = φ and B = 1."""
+class ByFormula(ABC):
+    """Base of eigenbases whose functions are known everywhere: z = φ and B = 1."""
 
     eigenvalues: Array  # (M,)
-    functions: Eigenfunctions
 
     bandwidth = None
-    n_parts = 1
-    n_capped = 0
 
     @property
     def time_unit(self) -> float:
         """1/λ_M."""
         return time_unit(self.eigenvalues)
 
-    def part_of(self, places: PointPlaces) -> IntArray:
-        """All places are on the one part."""
-        return np.zeros(len(places.closeness), dtype=np.int64)
+    @abstractmethod
+    def features(self, places: Any) -> Array:
+        """φ (b, M)."""
 
-    def rows(self, places: PointPlaces) -> MatrixRows:
+    def rows(self, places: Any) -> MatrixRows:
         """The eigenfunctions themselves."""
         return MatrixRows(self.features(places))
 
     def at_nodes(self, weights: Array) -> Array:
         """Weights as they are."""
         return weights
+
+
+@stored("eigenfunctions by formula")
+@dataclass(frozen=True, eq=False)
+class FunctionBasis(ByFormula):
+    """A formula on a geometry of one part."""
+
+    eigenvalues: Array  # (M,)
+    functions: Eigenfunctions
+
+    n_parts = 1
+    n_capped = 0
+
+    def part_of(self, places: PointPlaces) -> IntArray:
+        """All places are on the one part."""
+        return np.zeros(len(places.closeness), dtype=np.int64)
 
     def features(self, places: PointPlaces) -> Array:
         """φ (b, M)."""
@@ -121,6 +133,24 @@ class Quantities:
     def identifiers(self, n_columns: int) -> tuple[int, ...]:
         """None of them."""
         return ()
+
+
+class LeadingColumns(Quantities):
+    """Base of geometries that take a fixed number of columns, the first ones of X by default."""
+
+    n_columns: ClassVar[int] = 1
+    takes: ClassVar[str] = "1 column"  # for error messages
+
+    def columns(self, n_columns: int) -> int:
+        """The first ones."""
+        if n_columns < self.n_columns:
+            raise no_columns(type(self).__name__, self.takes, n_columns)
+        return self.n_columns
+
+    def check_width(self, rows: RowLike) -> None:
+        """Raise ValueError unless rows have that many columns."""
+        if rows.shape[1] != self.n_columns:
+            raise no_columns(type(self).__name__, self.takes, rows.shape[1])
 
 
 class Known:

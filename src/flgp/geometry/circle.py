@@ -8,12 +8,12 @@ import numpy as np
 
 from .._stored import stored
 from .._typing import Array, RowLike
-from .bases import FunctionBasis, Known, PointPlaces, Quantities, finite, is_number, no_columns, scan
+from .bases import FunctionBasis, Known, LeadingColumns, PointPlaces, finite, is_number, scan
 
 
 @stored("circle")
 @dataclass(frozen=True)
-class Circle(Quantities):
+class Circle(LeadingColumns):
     """A circle of circumference `period`; x and x + period are the same place.
 
     The eigenvalues are (2πk/period)², each with a cosine and a sine; a basis holds both or none.
@@ -30,16 +30,9 @@ class Circle(Quantities):
         if not is_number(self.period) or self.period <= 0:
             raise ValueError(f"period={self.period!r} is not a positive number.")
 
-    def columns(self, n_columns: int) -> int:
-        """The first column."""
-        if n_columns < 1:
-            raise no_columns("Circle", "1 column", n_columns)
-        return 1
-
     def fit(self, rows: RowLike, rng: np.random.Generator) -> FittedCircle:
         """Check that rows (n, 1) are finite."""
-        if rows.shape[1] != 1:
-            raise no_columns("Circle", "1 column", rows.shape[1])
+        self.check_width(rows)
         scan(rows, finite, lambda first, second: first)
         return FittedCircle(float(self.period))
 

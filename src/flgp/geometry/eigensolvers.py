@@ -50,15 +50,9 @@ def leading_eigenpairs(
 ) -> tuple[Array, Array]:
     """The largest eigenvalues (count,), descending, and their vectors (size, count).
 
-    Parameters
-    ----------
-    matrix : sparse array of shape (size, size)
-        Symmetric, eigenvalues in [0, 1].
-    count : int
-    start : array of shape (size,) or (size, k)
-        Vectors near the leading ones, or near their span.
-    tolerance : float
-        Largest allowed norm of A v - λ v; eigenvalues are accurate to its square.
+    The matrix is symmetric, with eigenvalues in [0, 1]. `start` (size,) or (size, k) has vectors near the
+    leading ones, or near their span; `tolerance` is the largest norm of A v - λ v, and eigenvalues are
+    accurate to its square.
     """
     size = matrix.shape[0]
     count = min(count, size)

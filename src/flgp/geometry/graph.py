@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from .._stored import stored
 from .._typing import Array, RowLike
-from .bases import Known, NodeBasis, NodePlaces, at_nodes, no_columns, node_eigenpairs, node_numbers, scan
+from .bases import Known, LeadingColumns, NodeBasis, NodePlaces, at_nodes, node_eigenpairs, node_numbers, scan
 from .krylov import leading_by_filter
 from .spectrum import fit_spectrum
 
@@ -22,7 +22,7 @@ _STAY = 1.01
 
 @stored("graph")
 @dataclass(frozen=True, eq=False, repr=False)
-class Graph:
+class Graph(LeadingColumns):
     """A graph whose nodes are the points; rows are node numbers 0, 1, ..., one column.
 
     The Laplacian is that of the random walk, I - D⁻¹W with degrees D, so a diffusion time of 1 is about one
@@ -36,17 +36,13 @@ class Graph:
 
     adjacency: Any  # kept as a csr_array
 
+    takes: ClassVar[str] = "1 column, the number of a node,"
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "adjacency", _checked(self.adjacency))
 
     def __repr__(self) -> str:
         return f"Graph({self.adjacency.shape[0]:,} nodes, {sparse.triu(self.adjacency, 1).nnz:,} edges)"
-
-    def columns(self, n_columns: int) -> int:
-        """The first column."""
-        if n_columns < 1:
-            raise no_columns("Graph", "1 column, the number of a node,", n_columns)
-        return 1
 
     def identifiers(self, n_columns: int) -> tuple[int, ...]:
         """Its column."""
@@ -54,8 +50,7 @@ class Graph:
 
     def fit(self, rows: RowLike, rng: np.random.Generator) -> FittedGraph:
         """Check that rows (n, 1) are numbers of nodes."""
-        if rows.shape[1] != 1:
-            raise no_columns("Graph", "1 column, the number of a node,", rows.shape[1])
+        self.check_width(rows)
         n_nodes = self.adjacency.shape[0]
         scan(rows, lambda block, start: node_numbers(block, n_nodes, "node", start)[:0], lambda one, two: one)
         return FittedGraph(n_nodes, self.adjacency)

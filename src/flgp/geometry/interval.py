@@ -9,7 +9,7 @@ import numpy as np
 from .._stored import stored
 from .._typing import Array, RowLike
 from .base import closeness_of
-from .bases import FunctionBasis, Known, PointPlaces, Quantities, finite, is_number, no_columns, refuse, scan
+from .bases import FunctionBasis, Known, LeadingColumns, PointPlaces, finite, is_number, refuse, scan
 
 # Half-waves of the shortest function in a default basis.
 _SHORTEST = 200
@@ -17,7 +17,7 @@ _SHORTEST = 200
 
 @stored("interval")
 @dataclass(frozen=True)
-class Interval(Quantities):
+class Interval(LeadingColumns):
     """The numbers from `low` to `high`; heat that reaches an end is reflected.
 
     The eigenvalues are (πk/length)², the eigenfunctions cosines.
@@ -39,16 +39,9 @@ class Interval(Quantities):
         if self.low is not None and self.high is not None and self.low >= self.high:
             raise ValueError(f"low={self.low!r} is not below high={self.high!r}. Swap the two?")
 
-    def columns(self, n_columns: int) -> int:
-        """The first column."""
-        if n_columns < 1:
-            raise no_columns("Interval", "1 column", n_columns)
-        return 1
-
     def fit(self, rows: RowLike, rng: np.random.Generator) -> FittedInterval:
         """Find the ends of rows (n, 1) that were not given, and check all rows against those that were."""
-        if rows.shape[1] != 1:
-            raise no_columns("Interval", "1 column", rows.shape[1])
+        self.check_width(rows)
         below = -np.inf if self.low is None else self.low
         above = np.inf if self.high is None else self.high
 

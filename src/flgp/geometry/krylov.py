@@ -58,18 +58,10 @@ def leading_by_lanczos(
 ) -> tuple[Array, Array] | None:
     """The largest eigenvalues (count,), descending, of a symmetric operator, and their vectors (size, count).
 
-    Parameters
-    ----------
-    apply : callable
-        Maps columns (size, b) to their images (size, b).
-    size, count : int
-        `size` at least a few hundred, `count` at most a third of it: use dense solvers otherwise.
-    tolerance : float
-        Largest allowed norm of A v - λ v, relative to the largest eigenvalue.
-    floor : float
-        Return None if a wanted eigenvalue seems to be below this.
-    patient : bool
-        Whether to go on if the pairs are slow to converge, and warn in the end. Otherwise return None.
+    `apply` maps columns (size, b) to their images. `size` should be at least a few hundred and `count` at
+    most a third of it: use dense solvers otherwise. `tolerance` limits the norm of A v - λ v relative to the
+    largest eigenvalue. Returns None if a wanted eigenvalue seems to be below `floor`. If the pairs are slow
+    to converge, a `patient` solver goes on and warns in the end; otherwise it returns None.
     """
     with blas_for(size):
         return _Subspace(apply, size, count).solve(tolerance, floor, patient)

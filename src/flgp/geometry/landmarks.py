@@ -75,10 +75,6 @@ class LandmarkBasis(SpectrumBasis):
         """Row-normalised cross kernel, divided by the column sums of the landmarks."""
         return MatrixRows(_walk(places.pairs, self.log_ratio, 4.0 * self.bandwidth**2))
 
-    def features(self, places: LandmarkPlaces) -> Array:
-        """φ (b, M)."""
-        return self.rows(places).combine(self.spectrum.lift)
-
 
 @stored("landmark geometry")
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ import numpy as np
 from .._stored import stored
 from .._typing import Array, IntArray, RowLike
 from ..rows.columns import select
-from .base import Eigenbasis, FittedGeometry, Geometry, MatrixRows, Places, smallest_sums
-from .bases import Known, time_unit
+from .base import Eigenbasis, FittedGeometry, Geometry, Places, smallest_sums
+from .bases import ByFormula, Known
 
 
 @stored("product of geometries")
@@ -174,19 +174,12 @@ def _at_least(factor: FittedGeometry, count: int) -> Eigenbasis:
 
 @stored("products of eigenfunctions")
 @dataclass(frozen=True, eq=False)
-class ProductBasis:
-    """Products of one eigenfunction from each factor: z = φ and B = 1."""
+class ProductBasis(ByFormula):
+    """Products of one eigenfunction from each factor."""
 
     eigenvalues: Array  # (M,)
     factors: tuple[Eigenbasis, ...]
     chosen: IntArray  # (M, number of factors) which eigenfunction of each factor
-
-    bandwidth = None
-
-    @property
-    def time_unit(self) -> float:
-        """1/λ_M."""
-        return time_unit(self.eigenvalues)
 
     @property
     def n_parts(self) -> int:
@@ -202,14 +195,6 @@ class ProductBasis:
         """The part that each place is on, (b,)."""
         parts = [basis.part_of(place) for basis, place in zip(self.factors, places.factors, strict=True)]
         return np.ravel_multi_index(parts, [factor.n_parts for factor in self.factors]).astype(np.int64)
-
-    def rows(self, places: ProductPlaces) -> MatrixRows:
-        """The eigenfunctions themselves."""
-        return MatrixRows(self.features(places))
-
-    def at_nodes(self, weights: Array) -> Array:
-        """Weights as they are."""
-        return weights
 
     def features(self, places: ProductPlaces) -> Array:
         """φ (b, M)."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
@@ -15,6 +17,7 @@ from scipy.sparse.csgraph import connected_components
 from .._stored import stored
 from .._threads import thread_map, threads
 from .._typing import Array, IntArray
+from .base import Rows
 from .eigensolvers import FINE, ROUGH
 from .krylov import quickest_eigenpairs
 
@@ -65,7 +68,7 @@ class Spectrum:
 
 
 @dataclass(frozen=True)
-class SpectrumBasis:
+class SpectrumBasis(ABC):
     """An eigenbasis on the nodes of a graph; subclasses say what weights a point has over the nodes."""
 
     spectrum: Spectrum
@@ -93,6 +96,14 @@ class SpectrumBasis:
     def at_nodes(self, weights: Array) -> Array:
         """B β at the nodes."""
         return self.spectrum.lift @ weights
+
+    @abstractmethod
+    def rows(self, places: Any) -> Rows:
+        """Weights of places over the nodes."""
+
+    def features(self, places: Any) -> Array:
+        """φ (b, M)."""
+        return self.rows(places).combine(self.spectrum.lift)
 
 
 def mean_spectrum(parts: Sequence[Spectrum]) -> Spectrum:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from math import isqrt
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from .._stored import stored
 from .._typing import Array, RowLike
-from .bases import FunctionBasis, Known, PointPlaces, Quantities, finite, is_number, no_columns, refuse, scan
+from .bases import FunctionBasis, Known, LeadingColumns, PointPlaces, finite, is_number, refuse, scan
 from .sphere import SphericalHarmonics
 
 # Shares of the divergent part that are compared where it is not given.
@@ -20,7 +21,7 @@ SHARES = (0.5, 0.2, 0.05)
 
 @stored("tangential fields on the sphere")
 @dataclass(frozen=True)
-class TangentSphere(Quantities):
+class TangentSphere(LeadingColumns):
     """Tangential vector fields on the unit sphere, seen through their components.
 
     A row is a latitude, a longitude and a bearing, all in degrees: f is the component of the field in that
@@ -38,6 +39,9 @@ class TangentSphere(Quantities):
 
     divergent: float | None = None
 
+    n_columns: ClassVar[int] = 3
+    takes: ClassVar[str] = "3 columns (latitude, longitude, bearing in degrees)"
+
     def __post_init__(self) -> None:
         checked_share(self.divergent)
 
@@ -45,20 +49,9 @@ class TangentSphere(Quantities):
         """Fields with a given share, to be compared where none is given."""
         return [TangentSphere(share) for share in SHARES] if self.divergent is None else [self]
 
-    def columns(self, n_columns: int) -> int:
-        """The first three columns."""
-        if n_columns < 3:
-            raise no_columns(
-                "TangentSphere", "3 columns (latitude, longitude, bearing in degrees)", n_columns
-            )
-        return 3
-
     def fit(self, rows: RowLike, rng: np.random.Generator) -> FittedTangentSphere:
         """Check that rows (n, 3) are latitudes, longitudes and bearings."""
-        if rows.shape[1] != 3:
-            raise no_columns(
-                "TangentSphere", "3 columns (latitude, longitude, bearing in degrees)", rows.shape[1]
-            )
+        self.check_width(rows)
         scan(rows, _frame, lambda first, second: first)
         return FittedTangentSphere(SHARES[0] if self.divergent is None else float(self.divergent))
 

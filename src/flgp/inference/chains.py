@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,16 +13,18 @@ from .._arviz import inference_data
 from .._stored import stored
 from .._threads import single_threaded_blas
 from .._typing import Array, IntArray
-from ..likelihoods import Categorical, Likelihood, Observations
+from ..likelihoods import Categorical
 from .diagnostics import diagnose
 from .expectation_propagation import ExpectationPropagation
 from .gibbs import can_augment, gibbs_sampler
-from .posterior import Point, WeightPosterior
-from .sampler import Sampler, cycle
+from .posterior import Point
+from .sampler import Sampler, Target, cycle
 from .slice_sampling import slice_sampler
 
 # R-hat is the worst of some 50 quantities, so the customary 1.01 would warn about good chains.
 RHAT_LIMIT = 1.05
+# At most so many labelled rows, evenly spaced, are watched for convergence.
+_MONITORED = 50
 
 
 @stored("Markov chains")
@@ -73,34 +74,22 @@ class Chains:
         return inference_data(groups, {"row": self.rows}, dims)
 
 
-def make_sampler(
-    design: Array,
-    obs: Observations,
-    likelihood: Likelihood | Categorical,
-    *,
-    offset: Array | float = 0.0,
-    approximation: WeightPosterior | None = None,
-) -> Sampler:
+def make_sampler(target: Target) -> Sampler:
     """The sampler that suits the likelihood.
 
-    Elliptical slices on the ellipses of `approximation`, an approximate posterior of v; where none is given
-    and there is one latent function, of expectation propagation's (whose draws were worth up to five times
-    those on Laplace's). Where Pólya-Gamma augmentation exists, a Gibbs sweep follows. Alone, each is slow
-    somewhere: separable labels under a wide prior (amplitude 30) hold up the sweeps, many contradicting
-    labels under a wide prior the slices. The cycle of both is slow in neither.
-
-    The parameters are those of `gibbs_sampler` and `slice_sampler`.
+    Classes that exclude each other: Gibbs. One latent function: elliptical slices on the ellipses of
+    expectation propagation's posterior (whose draws were worth up to five times those on Laplace's). Where
+    Pólya-Gamma augmentation exists, a Gibbs sweep follows. Alone, each is slow somewhere: separable labels
+    under a wide prior (amplitude 30) hold up the sweeps, many contradicting labels under a wide prior the
+    slices. The cycle of both is slow in neither.
     """
-    if approximation is None and not isinstance(likelihood, Categorical):
-        shift: Any = offset  # an array does there as well
-        unit = np.ones(design.shape[1])
-        approximation = ExpectationPropagation(design, obs, shift).evaluate(Point(unit, likelihood)).posterior
-    if not can_augment(likelihood):
-        return slice_sampler(design, obs, likelihood, offset=offset, approximation=approximation)
-    gibbs = gibbs_sampler(design, obs, likelihood, offset=offset)
-    if approximation is None:
-        return gibbs
-    return cycle(slice_sampler(design, obs, likelihood, offset=offset, approximation=approximation), gibbs)
+    likelihood = target.likelihood
+    if isinstance(likelihood, Categorical):
+        return gibbs_sampler(target)
+    inference = ExpectationPropagation(target.design, target.obs, target.offset)
+    at = Point(np.ones(target.design.shape[1]), likelihood)
+    slices = slice_sampler(target, inference.evaluate(at).posterior)
+    return cycle(slices, gibbs_sampler(target)) if can_augment(likelihood) else slices
 
 
 def run_chains(
@@ -110,121 +99,46 @@ def run_chains(
     n_chains: int = 4,
     n_draws: int = 1000,
     n_warmup: int = 500,
-    thin: int = 1,
-    n_monitored: int = 50,
-    rhat_limit: float = RHAT_LIMIT,
 ) -> Chains:
     """Run several chains one after the other, each with its own stream of random numbers.
 
-    Parameters
-    ----------
-    sampler : Sampler
-        From `make_sampler`, or any pair of `init` and `step`.
-    seed : int, SeedSequence or None
-        Spawned once for each chain: chain i does not depend on how many there are.
-    n_chains, n_draws, n_warmup : int
-        Chains, draws kept of each, and steps thrown away before the first.
-    thin : int
-        Steps for each draw kept.
-    n_monitored : int
-        At most so many labelled rows, evenly spaced, are watched for convergence.
-    rhat_limit : float
-        A larger R-hat brings a warning.
-
-    Returns
-    -------
-    Chains
-        Whether they converged or not.
-
-    Warns
-    -----
-    ConvergenceWarning
-        If some R-hat exceeds `rhat_limit`.
+    Chain i does not depend on how many there are. `n_draws` are kept of each, after `n_warmup` steps that are
+    thrown away. Chains that have not converged bring a ConvergenceWarning, and are returned all the same.
     """
-    for name, value, least in (
-        ("n_chains", n_chains, 1),
-        ("n_draws", n_draws, 4),
-        ("n_warmup", n_warmup, 0),
-        ("thin", thin, 1),
-        ("n_monitored", n_monitored, 1),
-    ):
-        if value < least:
-            raise ValueError(f"{name} must be at least {least}, not {value}.")
     sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
     # More BLAS threads than one slow down algebra of this size.
     with single_threaded_blas():
         runs = [
-            _run_chain(sampler, np.random.default_rng(child), n_draws, n_warmup, thin, n_monitored)
+            _run_chain(sampler, np.random.default_rng(child), n_draws, n_warmup)
             for child in sequence.spawn(n_chains)
         ]
     draws, latent, log_density, rows = (np.stack(parts) for parts in zip(*runs, strict=True))
     monitored = np.concatenate([latent.reshape(n_chains, n_draws, -1), log_density[..., None]], axis=2)
     chains = Chains(draws, latent, log_density, rows[0], *diagnose(monitored))
-    if not chains.max_rhat <= rhat_limit:
-        warnings.warn(_complaint(chains, rhat_limit), ConvergenceWarning, stacklevel=2)
+    if not chains.max_rhat <= RHAT_LIMIT:
+        warnings.warn(_complaint(chains), ConvergenceWarning, stacklevel=2)
     return chains
 
 
-def mixture_draws(
-    sizes: Sequence[int], probabilities: Array, n_draws: int, rng: np.random.Generator
-) -> tuple[IntArray, IntArray]:
-    """Which draws to take for a sample of a mixture over hyperparameters.
-
-    Chains at K hyperparameter values have different designs, so their weights cannot be stacked. Draw i
-    of the mixture is draw `index[i]` of component `component[i]`. Components are taken by systematic
-    sampling: each as often as its probability says, up to one; the draws of each without repetition as
-    long as there are enough.
-
-    Parameters
-    ----------
-    sizes : sequence of K ints
-        The number of draws of each component, `len(chains.merged)`.
-    probabilities : ndarray of shape (K,)
-        Posterior weights of the hyperparameter values, up to a factor.
-    n_draws : int
-    rng : Generator
-
-    Returns
-    -------
-    component, index : ndarrays of shape (n_draws,)
-        Ordered by component.
-    """
-    cumulative = np.cumsum(np.asarray(probabilities, dtype=float))
-    if len(cumulative) != len(sizes):
-        raise ValueError(f"{len(sizes)} components but {len(cumulative)} probabilities.")
-    if not np.all(np.diff(cumulative, prepend=0.0) >= 0) or not 0 < cumulative[-1] < np.inf:
-        raise ValueError("Probabilities must be non-negative and finite, and not all zero.")
-    ticks = (np.arange(n_draws) + rng.random()) / n_draws * cumulative[-1]
-    component = np.minimum(np.searchsorted(cumulative, ticks, side="right"), len(sizes) - 1)
-    counts = np.bincount(component, minlength=len(sizes))
-    index = [
-        np.concatenate([rng.permutation(size) for _ in range(-(-count // size))])[:count]
-        for size, count in zip(sizes, counts, strict=True)
-        if count
-    ]
-    return component, np.concatenate(index) if index else component
-
-
 def _run_chain(
-    sampler: Sampler, rng: np.random.Generator, n_draws: int, n_warmup: int, thin: int, n_monitored: int
+    sampler: Sampler, rng: np.random.Generator, n_draws: int, n_warmup: int
 ) -> tuple[Array, Array, Array, IntArray]:
     """Draws, latent values at the monitored rows, log densities, and those rows, of one chain."""
     state = sampler.init(rng)
     m = len(state.latent)
-    rows = np.unique(np.linspace(0, m - 1, min(m, n_monitored)).round().astype(int))
+    rows = np.unique(np.linspace(0, m - 1, min(m, _MONITORED)).round().astype(int))
     draws = np.empty((n_draws, *state.weights.shape))
     latent = np.empty((n_draws, len(rows), *state.latent.shape[1:]))
     log_density = np.empty(n_draws)
     for _ in range(n_warmup):
-        state, _ = sampler.step(rng, state)
+        state = sampler.step(rng, state)
     for i in range(n_draws):
-        for _ in range(thin):
-            state, _ = sampler.step(rng, state)
+        state = sampler.step(rng, state)
         draws[i], latent[i], log_density[i] = state.weights, state.latent[rows], state.log_density
     return draws, latent, log_density, rows
 
 
-def _complaint(chains: Chains, limit: float) -> str:
+def _complaint(chains: Chains) -> str:
     worst = int(np.argmax(chains.rhat))
     per_row = (len(chains.rhat) - 1) // len(chains.rows)
     if worst == len(chains.rhat) - 1:
@@ -232,7 +146,7 @@ def _complaint(chains: Chains, limit: float) -> str:
     else:
         what = f"the latent value at labelled row {chains.rows[worst // per_row]}"
     return (
-        f"The chains have not converged: R-hat is {chains.max_rhat:.3f} for {what} (limit {limit:g}), "
+        f"The chains have not converged: R-hat is {chains.max_rhat:.3f} for {what} (limit {RHAT_LIMIT:g}), "
         f"the smallest effective sample size {chains.min_ess:.0f} of "
         f"{chains.draws.shape[0] * chains.draws.shape[1]} draws. The draws are kept; increase n_warmup and "
         "n_draws."

@@ -23,15 +23,9 @@ class CoupledEP:
 
     The posterior is approximated by independent Gaussian functions, one for each class: every label has a
     site for each of its C latents. Moments of a label's own factor are one-dimensional integrals (see
-    `Categorical`), so a sweep costs as much as one of C binary problems, whatever the number of classes is.
-    A weight w counts as w labels that share their site; a weight below 1 as that share of a label's site.
-
-    Parameters
-    ----------
-    features : array of shape (m, M)
-    obs : Observations
-        y holds the codes 0 … C-1.
-    n_classes : int
+    `Categorical`), so a sweep costs as much as one of C binary problems, whatever the number of classes is. A
+    weight w counts as w labels that share their site; a weight below 1 as that share of a label's site.
+    `features` are (m, M), and y holds the codes 0 … C-1.
     """
 
     def __init__(self, features: Array, obs: Observations, n_classes: int) -> None:

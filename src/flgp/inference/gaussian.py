@@ -15,16 +15,8 @@ class GaussianInference:
 
     Several columns of labels are functions with one kernel and one noise: one factorisation serves all, and
     their evidence is the sum. With m ≥ M labelled rows only ΦᵀV⁻¹Φ, ΦᵀV⁻¹y and yᵀV⁻¹y are kept. With fewer,
-    the rows themselves are.
-
-    Parameters
-    ----------
-    features : array of shape (m, M)
-        Φ at the labelled rows.
-    y : array of shape (m,) or (m, C)
-        Labels, less what is known of their mean.
-    noise_scale : array of shape (m,)
-        v.
+    the rows themselves are. `features` Φ are (m, M), `y` (m,) or (m, C), less what is known of its mean, and
+    `noise_scale` v is (m,).
     """
 
     def __init__(self, features: Array, y: Array, noise_scale: Array) -> None:

@@ -35,12 +35,6 @@ class Augmentation(NamedTuple):
     shift: Array  # ψ - f
 
 
-class GibbsInfo(NamedTuple):
-    """What a sweep drew besides the weights: site precisions τ = ω of the Gaussian they came from."""
-
-    omega: Array  # (m,) or (m, C)
-
-
 def can_augment(likelihood: Likelihood | Categorical) -> bool:
     """Whether `gibbs_sampler` knows this likelihood."""
     if isinstance(likelihood, Bernoulli):
@@ -72,44 +66,19 @@ def augment(likelihood: Likelihood | Categorical, obs: Observations) -> Augmenta
     return Augmentation(obs.weight * shape, obs.weight * kappa, shift)
 
 
-def gibbs_sampler(
-    design: Array,
-    obs: Observations,
-    likelihood: Likelihood | Categorical,
-    *,
-    offset: Array | float = 0.0,
-) -> Sampler:
-    """The Gibbs sampler of the whitened weights.
-
-    Parameters
-    ----------
-    design : ndarray of shape (m, q)
-        The whitened design A; compress it to q ≤ m first.
-    obs : Observations
-        The m labelled rows. Weights multiply log-densities and need not be integers.
-    likelihood : Likelihood or Categorical
-        Logit Bernoulli, binomial, negative binomial with its dispersion set, or categorical: then v is
-        (q, C) and f is (m, C).
-    offset : ndarray of shape (m,) or (m, C), or float
-        A fixed part of f.
-
-    Returns
-    -------
-    Sampler
-        `init(rng)` starts at a draw of the prior; `step(rng, state)` is one sweep and returns a
-        `GibbsInfo`.
-    """
-    target = Target(np.asfortranarray(design, dtype=float), obs, likelihood, offset)
+def gibbs_sampler(target: Target) -> Sampler:
+    """The Gibbs sampler of the whitened weights; its chains start at draws of the prior."""
+    obs, likelihood, offset = target.obs, target.likelihood, target.offset
     if isinstance(likelihood, Categorical):
         return _probit_sampler(target, likelihood.n_classes)
     polyagamma_package()  # a missing package is reported before any work is done
     shape, kappa, shift = augment(likelihood, obs)
     constant = np.broadcast_to(offset + shift, shape.shape)
 
-    def step(rng: np.random.Generator, state: State) -> tuple[State, GibbsInfo]:
+    def step(rng: np.random.Generator, state: State) -> State:
         omega = sample_polya_gamma(shape, state.latent + shift, rng)
         weights = _draw_weights(target.design, omega, kappa - omega * constant, rng)
-        return target.state(weights), GibbsInfo(omega)
+        return target.state(weights)
 
     return Sampler(target.draw_start, step)
 
@@ -126,7 +95,7 @@ def _probit_sampler(target: Target, n_classes: int) -> Sampler:
     rows, y = np.arange(len(design)), obs.y.astype(int)
     root = np.linalg.cholesky(np.eye(design.shape[1]) + design.T @ design)
 
-    def step(rng: np.random.Generator, state: State) -> tuple[State, GibbsInfo]:
+    def step(rng: np.random.Generator, state: State) -> State:
         f, u = state.latent, state.latent.copy()
         u[rows, y] = -np.inf
         # The others first, below the labelled one's last value, which is what the weights' draw left of it.
@@ -139,7 +108,7 @@ def _probit_sampler(target: Target, n_classes: int) -> Sampler:
         u[rows, y] = top
         mean = dtrtrs(root, design.T @ (u - offset), lower=1)[0]
         noise = rng.standard_normal(mean.shape)
-        return target.state(dtrtrs(root, mean + noise, lower=1, trans=1)[0]), GibbsInfo(np.ones_like(u))
+        return target.state(dtrtrs(root, mean + noise, lower=1, trans=1)[0])
 
     return Sampler(target.draw_start, step)
 

@@ -88,13 +88,7 @@ class _Both(NamedTuple):
 class HeteroscedasticInference:
     """Bound on the evidence, its derivatives, and the posteriors of f and g.
 
-    Parameters
-    ----------
-    features : array of shape (m, M)
-    obs : Observations
-    offset : float or array of shape (m,)
-        The prior mean of f.
-    basis : NoiseBasis
+    `features` are (m, M); `offset` is the prior mean of f, one number or (m,).
     """
 
     def __init__(self, features: Array, obs: Observations, offset: float | Array, basis: NoiseBasis) -> None:

@@ -64,21 +64,10 @@ class _WeightSpace:
 
 
 def evaluate(data: JointData, d: Array, local: LocalModel) -> Evaluation:
-    """Evidence, exact gradient and posterior, O(s k³ + s k M + s M² + M³).
+    """Evidence, exact gradient and posterior, O(s k³ + s k M + s M² + M³), at prior variances d (M,).
 
-    Parameters
-    ----------
-    data : JointData
-    d : array of shape (M,)
-        Prior variances of the features' weights.
-    local : LocalModel
-        With `noise_variance` 0 only its jitter separates duplicate points.
-
-    Returns
-    -------
-    Evaluation
-        `gradient_log_d` has shape (M,); `gradient_parameters` is in log σ², `gradient_local` in log ℓ,
-        log a_u² and, for a kernel with a shape, log α.
+    `gradient_local` is in log ℓ, log a_u² and, for a kernel with a shape, log α. Where the noise variance of
+    `local` is 0 only its jitter separates duplicate points.
     """
     factor, slopes = vecchia_factor(data.near, local, data.noise_scale)
     space = _weight_space(data, d, factor)

@@ -66,25 +66,9 @@ def evaluate_latent(
     local: LocalModel,
     start: Array | None = None,
 ) -> Evaluation:
-    """Laplace evidence, its exact gradient and the posterior.
+    """Laplace evidence, its exact gradient and the posterior (a `LatentPosterior`) at prior variances d (M,).
 
-    Parameters
-    ----------
-    data : LatentData
-    d : array of shape (M,)
-        Prior variances of the features' weights.
-    likelihood : Likelihood
-    local : LocalModel
-        u, without noise.
-    start : array of shape (m,), optional
-        f at the mode of an evaluation nearby.
-
-    Returns
-    -------
-    Evaluation
-        `gradient_log_d` has shape (M,); `gradient_parameters` is in the logarithms of the likelihood's
-        `parameter_names`, `gradient_local` in those of u. `posterior` is a LatentPosterior and `state` f at
-        the mode.
+    `local` is u, without noise. The `state` of the result, and `start`, are f (m,) at the mode.
     """
     root = np.sqrt(d)
     prior, slopes = vecchia_factor(data.near, local, np.ones(len(data.near.neighbors)))

@@ -32,15 +32,8 @@ class LinkedGaussian:
     """Exact posterior of weights β_c of C outputs with Cov(β_ci, β_c'i) = B_cc' d_i.
 
     The intrinsic coregionalisation model. Outputs may be labelled at different rows: only ΦᵀV⁻¹Φ, ΦᵀV⁻¹y and
-    yᵀV⁻¹y of each are kept, so an evaluation costs (C·M)³ whatever the number of labels.
-
-    Parameters
-    ----------
-    features : sequence of C arrays of shape (m_c, M)
-        Φ at the labelled rows of each output.
-    obs : sequence of C Observations
-    offsets : sequence of C floats
-        Subtracted from y.
+    yᵀV⁻¹y of each are kept, so an evaluation costs (C·M)³ whatever the number of labels. `features` (m_c, M)
+    are those of the labelled rows of each output, and `offsets` are subtracted from y.
     """
 
     def __init__(

@@ -60,13 +60,7 @@ class JointLaplace:
     def of(
         cls, features: Array, obs: Observations, offset: float | Array, points: Array, n_neighbors: int
     ) -> JointLaplace:
-        """From labels with features Φ (m, M), a constant's column of ones included, at points (m, q).
-
-        Raises
-        ------
-        ValueError
-            If the factor of the posterior precision of u would not fit into memory.
-        """
+        """From labels with features Φ (m, M), a constant's column of ones included, at points (m, q)."""
         data, sites = _latent_data(features, obs, offset, points, n_neighbors)
         if (entries := stored_entries(data.fronts)) > _MAX_ENTRIES:
             raise ValueError(

@@ -29,18 +29,11 @@ class Objective(Protocol):
 
 
 def climb(posterior: Objective, x: Array, exact: bool, patient: bool = True) -> Array:
-    """The mode, by Newton's method with step halving.
+    """The mode, by Newton's method with step halving from x.
 
-    Parameters
-    ----------
-    posterior : Objective
-    x : array
-        Where to start.
-    exact : bool
-        Whether the steps use the exact curvature, so that they converge quadratically.
-    patient : bool
-        Whether to go on where rounding of the objective hides what a step gains. That may cost dozens of
-        evaluations a step and moves x by less than 1e-7 standard deviations.
+    With the `exact` curvature steps converge quadratically. A `patient` climb goes on where rounding of the
+    objective hides what a step gains, which may cost dozens of evaluations a step and moves x by less than
+    1e-7 standard deviations.
     """
     value = posterior.objective(x)
     tolerance = _TOLERANCE if exact else _LINEAR_TOLERANCE

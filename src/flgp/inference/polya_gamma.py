@@ -21,23 +21,11 @@ _TERMS = 16
 
 
 def sample_polya_gamma(shape: Array, tilt: Array, rng: np.random.Generator) -> Array:
-    """Independent draws of PG(b, z), b ≥ 0 real (b = 0 gives 0).
+    """Independent draws of PG(b, z) (m,), for shapes b ≥ 0 (b = 0 gives 0) and tilts z.
 
-    Three regimes, each without an error that a chain could show. The `polyagamma` package draws small
-    integer shapes exactly. Its other methods were measured to be approximate (the variance some per cent
-    off at b = 2.3, a wrong mean at |z| = 200, a normal law above b = 50), so they are not used.
-
-    Parameters
-    ----------
-    shape : ndarray of shape (m,)
-        b.
-    tilt : ndarray of shape (m,)
-        z.
-    rng : Generator
-
-    Returns
-    -------
-    ndarray of shape (m,)
+    Three regimes, each without an error that a chain could show. The `polyagamma` package draws small integer
+    shapes exactly. Its other methods were measured to be approximate (the variance some per cent off at b =
+    2.3, a wrong mean at |z| = 200, a normal law above b = 50), so they are not used.
     """
     tilt = np.abs(tilt)
     draws = np.zeros(len(tilt))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,29 +24,20 @@ class Sampler(NamedTuple):
     """A Markov chain with the posterior of the weights as its invariant distribution."""
 
     init: Callable[[np.random.Generator], State]
-    step: Callable[[np.random.Generator, State], tuple[State, Any]]
+    step: Callable[[np.random.Generator, State], State]
 
 
 @dataclass(frozen=True)
 class Target:
-    """The posterior p(v | y) ∝ p(y | A v + offset) N(v; 0, I), hyperparameters fixed.
+    """The posterior p(v | y) ∝ p(y | A v + offset) N(v; 0, I), hyperparameters fixed."""
 
-    Parameters
-    ----------
-    design : ndarray of shape (m, q)
-        The whitened design A.
-    obs : Observations
-        The m labelled rows; `obs.weight` multiplies their log-densities.
-    likelihood : Likelihood or Categorical
-        With all its parameters set. Categorical reads C latent functions: v is (q, C) and f is (m, C).
-    offset : ndarray of shape (m,) or (m, C), or float
-        A fixed part of f.
-    """
+    design: Array  # (m, q) the whitened design A
+    obs: Observations  # weights multiply the rows' log-densities
+    likelihood: Likelihood | Categorical  # with all its parameters set; Categorical: v is (q, C), f is (m, C)
+    offset: Array | float = 0.0  # a fixed part of f, (m,) or (m, C)
 
-    design: Array
-    obs: Observations
-    likelihood: Likelihood | Categorical
-    offset: Array | float = 0.0
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "design", np.asfortranarray(self.design, dtype=float))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -80,18 +71,9 @@ class Target:
         raise ValueError("The likelihood has no finite density at the prior mean: check y and the offset.")
 
 
-def cycle(first: Sampler, *others: Sampler) -> Sampler:
-    """One step of each in turn, starting as the first does; the information is a tuple of theirs.
+def cycle(first: Sampler, second: Sampler) -> Sampler:
+    """One step of each in turn, starting as the first does, for the same target.
 
-    All must have the same target. Kinds of samplers are slow in different places, their cycle in none.
+    Kinds of samplers are slow in different places, their cycle in none.
     """
-    samplers = (first, *others)
-
-    def step(rng: np.random.Generator, state: State) -> tuple[State, tuple[Any, ...]]:
-        infos = []
-        for sampler in samplers:
-            state, info = sampler.step(rng, state)
-            infos.append(info)
-        return state, tuple(infos)
-
-    return Sampler(first.init, step)
+    return Sampler(first.init, lambda rng, state: second.step(rng, first.step(rng, state)))

@@ -213,12 +213,7 @@ class Likelihood(ABC):
         raise NotImplementedError(f"{type(self).__name__} cannot draw y: define `sample`.")
 
     def of_size(self, size: Array) -> Likelihood:
-        """The predictive distribution of y at this exposure or number of trials, whichever applies.
-
-        Parameters
-        ----------
-        size : array that is broadcast against f
-        """
+        """The distribution of y at this exposure or number of trials, whichever applies."""
         raise NotImplementedError(
             f"{type(self).__name__} only predicts for one trial and unit exposure: define `of_size`."
         )

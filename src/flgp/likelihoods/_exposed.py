@@ -12,13 +12,7 @@ from ._base import Likelihood, Observations
 
 @dataclass(frozen=True, eq=False)
 class Exposed(Likelihood):
-    """With mean exposure · e^f an exposure is a shift of f: l(f + log exposure).
-
-    Parameters
-    ----------
-    base : likelihood with a log link
-    log_exposure : array that is broadcast against f
-    """
+    """With mean exposure · e^f an exposure is a shift of f: l(f + log exposure), broadcast against f."""
 
     base: Likelihood
     log_exposure: Array

@@ -56,11 +56,9 @@ def sum_by_row(row: IntArray, values: Array, n_rows: int) -> Array:
 def adaptive_panels(density: Callable[[IntArray, Array], Array], edges: Array, rounding: Array) -> Panels:
     """Halve panels until the density is smooth on each of them, for all rows at once.
 
-    Parameters
-    ----------
-    density : function of the rows (P,) and x (k, P)
-    edges : (k + 1, m) edges of the first panels of each row, ascending; panels of no width are left out
-    rounding : (m,) relative error of the density, which halving cannot reduce
+    `density` is a function of the rows (P,) and x (k, P). The first panels of each row lie between its
+    `edges` (k + 1, m), ascending; those of no width are left out. Halving cannot reduce `rounding` (m,), the
+    relative error of the density.
     """
     n_rows = edges.shape[1]
 

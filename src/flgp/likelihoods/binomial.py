@@ -64,12 +64,7 @@ class Binomial(Proportion):
 
 @dataclass(frozen=True, eq=False)
 class Successes(Binomial):
-    """Predictions of the successes among any number of trials, which share one f.
-
-    Parameters
-    ----------
-    trials : array that is broadcast against f
-    """
+    """Predictions of the successes among any number of trials (broadcast against f), which share one f."""
 
     trials: Array
 

@@ -37,12 +37,7 @@ class _Mixture(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class NoiseAt(Additive):
-    """y | f, g ~ N(f, e^g · noise_scale) where g ~ N(log_mean, log_variance) in each row.
-
-    Parameters
-    ----------
-    log_mean, log_variance : numbers, or arrays that are broadcast against f
-    """
+    """y | f, g ~ N(f, e^g · noise_scale) where g ~ N(log_mean, log_variance), broadcast against f."""
 
     log_mean: Array
     log_variance: Array

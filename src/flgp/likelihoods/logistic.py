@@ -91,18 +91,11 @@ def logistic_gaussian_integral(mean: Array, variance: Array) -> Array:
 
 
 def logistic_tilted(sign: Array, mean: Array, variance: Array) -> Tilted:
-    """Return log Z, ∂ log Z/∂μ and -∂² log Z/∂μ² for Z = ∫ σ(sign · f) N(f; μ, v) df.
+    """Return log Z, ∂ log Z/∂μ and -∂² log Z/∂μ² for Z = ∫ σ(sign · f) N(f; μ, v) df, labels -1 or 1, v ≥ 0.
 
-    Parameters
-    ----------
-    sign : (m,) array of -1 and 1, the label
-    mean, variance : (m,) arrays, μ and v ≥ 0
-
-    Notes
-    -----
-    With I_k = ∫_{f<0} e^(kf) N(f; μ, v) df and J_k = ∫_{f>0} e^(-kf) N(f; μ, v) df,
-    Z = J_0 + Σ c_k (I_k - J_k), Z' = Σ k c_k (I_k + J_k), Z'' = Σ k² c_k (I_k - J_k). All are computed
-    for μ ≤ 0 (Z(-μ) = 1 - Z(μ) gives the rest) in units of I_1, the largest, so that no tail underflows.
+    With I_k = ∫_{f<0} e^(kf) N(f; μ, v) df and J_k = ∫_{f>0} e^(-kf) N(f; μ, v) df, Z = J_0 + Σ c_k (I_k -
+    J_k), Z' = Σ k c_k (I_k + J_k), Z'' = Σ k² c_k (I_k - J_k). All are computed for μ ≤ 0 (Z(-μ) = 1 - Z(μ)
+    gives the rest) in units of I_1, the largest, so that no tail underflows.
     """
     sign, mean, variance = np.broadcast_arrays(
         np.asarray(sign, dtype=float), np.asarray(mean, dtype=float), np.asarray(variance, dtype=float)

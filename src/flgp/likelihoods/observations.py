@@ -18,6 +18,8 @@ ARGUMENTS = {
 }
 # Limits on labels and known quantities, so that squares and products stay finite.
 SMALLEST, LARGEST = 1e-100, 1e100
+# Rows that an error names.
+_NAMED_ROWS = 5
 
 
 @dataclass(frozen=True)
@@ -51,18 +53,14 @@ class Observations:
         return Observations(*(getattr(self, field.name)[rows] for field in fields(self)))
 
 
-def rows_in_words(bad: BoolArray, row: IntArray | None = None, limit: int = 5) -> str:
-    """'rows 3, 8 and 12 more' for an error message.
+def rows_in_words(bad: BoolArray, row: IntArray | None = None) -> str:
+    """'rows 3, 8 and 12 more' for an error message, from a mask (m,) of the labelled rows.
 
-    Parameters
-    ----------
-    bad : (m,) mask over the labelled rows.
-    row : (m,) their numbers in the user's data; by default their positions.
-    limit : how many to spell out.
+    `row` (m,) are their numbers in the user's data, by default their positions.
     """
     rows = np.flatnonzero(bad) if row is None else row[bad]
-    shown = ", ".join(str(number) for number in rows[:limit])
-    more = f" and {len(rows) - limit} more" if len(rows) > limit else ""
+    shown = ", ".join(str(number) for number in rows[:_NAMED_ROWS])
+    more = f" and {len(rows) - _NAMED_ROWS} more" if len(rows) > _NAMED_ROWS else ""
     return f"row{'s' if len(rows) > 1 else ''} {shown}{more}"
 
 

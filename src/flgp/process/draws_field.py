@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._stored import stored
-from .._typing import Array
-from ..inference.chains import Chains, make_sampler, mixture_draws, run_chains
+from .._typing import Array, IntArray
+from ..inference.chains import Chains, make_sampler, run_chains
 from ..inference.expectation_propagation import ExpectationPropagation
 from ..inference.heteroscedastic import HeteroscedasticInference
 from ..inference.laplace import LaplaceInference
 from ..inference.posterior import Design
+from ..inference.sampler import Target
 from ..terms import Constant, Terms
 from ..terms.base import View
 from .evidence import Evidence
@@ -106,9 +107,7 @@ class DrawsField:
 
     def draws(self, view: View, n_draws: int, rng: np.random.Generator) -> Array:
         """Joint draws (b, n_draws): those of the chains, none twice unless more are asked for."""
-        count = len(self.constants)
-        rounds = [rng.permutation(count) for _ in range(-(-n_draws // count))]
-        chosen = np.concatenate(rounds)[:n_draws] if rounds else np.empty(0, dtype=int)
+        chosen = _in_turn(len(self.constants), n_draws, rng)
         picked = DrawsField(
             tuple(values[:, chosen] for values in self.at_nodes), self.constants[chosen], self.gap_variances
         )
@@ -154,7 +153,7 @@ def sample_function(
     assert isinstance(inference, ExpectationPropagation | LaplaceInference | HeteroscedasticInference)
     design = Design.of(inference.features, d)
     target = evidence.target
-    sampler = make_sampler(design.matrix, target.obs, at.likelihood, offset=target.prior_mean)
+    sampler = make_sampler(Target(design.matrix, target.obs, at.likelihood, target.prior_mean))
     chains = run_chains(
         sampler,
         seed=seed,
@@ -171,10 +170,21 @@ def sample_function(
 
 
 def mixed_draws(parts: Sequence[Array], weights: Array, seed: int) -> Array:
-    """Draws (S, ...) of a mixture of posteriors, each given by draws (S_k, ...) and weighed by `weights`."""
+    """Draws (S, ...) of a mixture of posteriors, each given by draws (S_k, ...) and weighed by `weights`.
+
+    Systematic sampling takes each as often as its weight says, up to one.
+    """
     if len(parts) == 1:
         return parts[0]
-    count = max(len(part) for part in parts)
+    count, cumulative = max(len(part) for part in parts), np.cumsum(weights)
     rng = np.random.default_rng([seed, 2])
-    component, index = mixture_draws([len(part) for part in parts], weights, count, rng)
-    return np.stack([parts[k][i] for k, i in zip(component, index, strict=True)])
+    ticks = (np.arange(count) + rng.random()) / count * cumulative[-1]
+    component = np.minimum(np.searchsorted(cumulative, ticks, side="right"), len(parts) - 1)
+    counts = np.bincount(component, minlength=len(parts)).tolist()
+    return np.concatenate([part[_in_turn(len(part), n, rng)] for part, n in zip(parts, counts, strict=True)])
+
+
+def _in_turn(size: int, count: int, rng: np.random.Generator) -> IntArray:
+    """`count` random numbers below `size`, none of them again before all others were taken."""
+    rounds = [rng.permutation(size) for _ in range(-(-count // size))]
+    return np.concatenate([np.empty(0, dtype=np.intp), *rounds])[:count]

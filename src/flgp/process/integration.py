@@ -70,16 +70,8 @@ def integrate(evidence: Evidence, mode: Optimum, most: int = _MAX_NODES) -> Inte
 
     A grid in the stretched axes, explored outwards from the mode and from the other modes that the search
     came across (often one where t is so large that f is constant), highest posterior first, until it has
-    fallen by `_FALL`. For a smooth density the trapezoidal rule at this spacing is as good as exact, and a
-    ridge that bends or a second hill is followed as far as it matters.
-
-    Parameters
-    ----------
-    evidence : Evidence
-    mode : Optimum
-        Where the log posterior is largest.
-    most : int
-        Points looked at, at most.
+    fallen by `_FALL` or `most` points were looked at. For a smooth density the trapezoidal rule at this
+    spacing is as good as exact, and a ridge that bends or a second hill is followed as far as it matters.
     """
     k = len(mode.theta)
     if k == 0:

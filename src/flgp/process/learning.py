@@ -84,16 +84,7 @@ class LearnedModel:
 def learn(
     geometry: FittedGeometry, labels: Inputs, targets: Sequence[Target], settings: Settings
 ) -> LearnedModel:
-    """Choose the bandwidth, where the geometry has one to search, and the hyperparameters by evidence.
-
-    Parameters
-    ----------
-    geometry : FittedGeometry
-    labels : Inputs
-        The labelled rows.
-    targets : sequence of Target
-    settings : Settings
-    """
+    """Choose the bandwidth, where the geometry has one to search, and the hyperparameters by evidence."""
 
     def attempt(basis: Eigenbasis, beside: LearnedModel | None) -> LearnedModel:
         return learn_on(basis, labels, targets, settings, beside, rough=True)

@@ -41,20 +41,10 @@ class Linked:
 def learn_linked(
     shared: Evidence, evidences: Sequence[Evidence], features: Sequence[Array], start: Optimum, rank: int
 ) -> Linked:
-    """The best gains, noises, correlations and shared hyperparameters.
+    """The best gains, noises, correlations and shared hyperparameters, from the best of independent outputs.
 
-    Parameters
-    ----------
-    shared : Evidence
-        Of independent outputs that share their hyperparameters.
-    evidences : sequence of Evidence
-        Of each output.
-    features : sequence of arrays of shape (m_c, M)
-        At the labelled rows of each output, a constant's column of ones included.
-    start : Optimum
-        The best shared hyperparameters.
-    rank : int
-        Columns of W.
+    `shared` is the evidence of these, `start` where it is largest; `features` (m_c, M) are those of the
+    labelled rows of each output, a constant's column of ones included, and `rank` is that of W.
     """
     search = _Search(shared, evidences, features, start, rank)
     found = search.climb(search.start(start))

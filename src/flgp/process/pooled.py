@@ -65,20 +65,8 @@ def pooled_optimum(
 ) -> Optimum:
     """The best hyperparameters for labels as zeros and ones, over all classes, without a local term.
 
-    Least squares takes labels for noisy numbers, and a local term for some of that noise.
-
-    Parameters
-    ----------
-    target : Target
-        Exclusive classes.
-    features : array of shape (m, M)
-    terms : Terms
-    fixed : mapping
-        Hyperparameters that are given; a given amplitude is on the scale of f, not of these labels.
-    rough : bool
-        Good enough to compare bases.
-    wanted : callable
-        Which of the terms count.
+    Least squares takes labels for noisy numbers, and a local term for some of that noise. Only the `wanted`
+    terms count. An amplitude that is given is ignored: it is on the scale of f, not of these labels.
     """
     centred = class_columns(target)
     weight = target.obs.weight

@@ -49,14 +49,8 @@ def make_process(
 ) -> tuple[Process, list[Chains | list[Chains]]]:
     """The process, and the chains that were run for each function.
 
-    Parameters
-    ----------
-    model : LearnedModel
-    integrated : sequence of IntegratedModel
-        The hyperparameters' posterior; empty: at their best values.
-    chains : ChainSettings, optional
-        Draws instead of Gaussian approximations.
-    seed : int
+    Without `integrated`, the hyperparameters have their best values; with `chains`, draws take the place of
+    Gaussian approximations.
     """
     functions = model.functions
     if functions[0].target.exclusive:

@@ -24,13 +24,9 @@ _SMALLEST = 1e-15
 def predictive_quantile(
     parts: Sequence[tuple[float, Likelihood]], latent: Sequence[tuple[Array, Array]], level: float
 ) -> Array:
-    """Smallest y with P(Y ≤ y) ≥ level, (b,), under a mixture.
+    """Smallest y with P(Y ≤ y) ≥ level, (b,), under a mixture of components (weight, likelihood).
 
-    Parameters
-    ----------
-    parts : (weight, likelihood) of each component
-    latent : values (k, b) of f and their shares (k,), which stand for its marginals, under each component
-    level : float in (0, 1)
+    `latent` has values (k, b) of f and their shares (k,), which stand for its marginals, under each.
     """
     discrete = parts[0][1].discrete
     latent = [(values[shares > _LIGHTEST], shares[shares > _LIGHTEST]) for values, shares in latent]
@@ -118,10 +114,8 @@ def _narrowed(
 def mixture_quantile(parts: Sequence[tuple[float, Array, Array]], level: float) -> Array:
     """Quantile (b,) of a mixture of Gaussians.
 
-    Parameters
-    ----------
-    parts : (weight, means, standard deviations), each an equal mixture of k Gaussians, arrays (k, b)
-    level : float in (0, 1)
+    Each of the `parts` (weight, means, standard deviations) is an equal mixture of k Gaussians, arrays (k,
+    b).
     """
     weights = np.concatenate([np.full(len(mean), weight / len(mean)) for weight, mean, _ in parts])
     weights = weights / weights.sum()

@@ -92,16 +92,10 @@ def working_labels(target: Target) -> Array | None:
 
 
 def learn_relevance(points: Array, labels: Array, weight: Array, kind: Kind) -> Relevance:
-    """Column factors by the evidence of labels (m, k), centred, at points (m, q).
+    """Column factors by the evidence of labels (m, k), centred, at points (m, q); a weight w counts as w
+    labels.
 
-    Parameters
-    ----------
-    points : array of shape (m, q)
-        In any units: columns as they are, and divided by their standard deviations, are both tried.
-    labels : array of shape (m, k)
-    weight : array of shape (m,)
-        A weight w counts as w labels.
-    kind : Kind
+    Columns may have any units: both as they are, and divided by their standard deviations, are tried.
     """
     rows = evenly(len(points), kind.most)
     X, Y, weight = points[rows] - points[rows].mean(axis=0), labels[rows], weight[rows]

@@ -147,19 +147,15 @@ def starting_points(
 ) -> tuple[list[Array], int]:
     """Several diffusion times, each with amplitudes that give f a plausible variance.
 
-    Gaussian labels show the variance of f. Others only bound it from below, so two amplitudes are tried:
-    with a large one alone, a smooth function with little noise looks worse than a constant. Where there are
-    other terms than the manifold, either may start with the larger share of the variance.
+    Gaussian labels show the variance of f. Others only bound it from below, so two amplitudes are tried: with
+    a large one alone, a smooth function with little noise looks worse than a constant. Where there are other
+    terms than the manifold, either may start with the larger share of the variance.
 
     Beside another bandwidth the variance of f and the likelihood's parameters are those found there (`warm`,
-    by the evidence `beside`); t is in steps of the graph, which differ there, so it is searched again.
-    The noise depends on the mode in t, so its first guess is tried as well.
+    by the evidence `beside`); t is in steps of the graph, which differ there, so it is searched again. The
+    noise depends on the mode in t, so its first guess is tried as well.
 
-    Returns
-    -------
-    starts : list of arrays (k,), in order of t
-    alternatives : int
-        Starts for each t.
+    Returns the starts (k,), in order of t, and how many of them share each t.
     """
     space, target = evidence.space, evidence.target
     manifold, free = space.manifold, space.free

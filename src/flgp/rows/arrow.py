@@ -12,11 +12,8 @@ from .._typing import Array
 
 
 class ArrowTable:
-    """A table whose columns are numbers, sliceable by rows.
-
-    Parameters
-    ----------
-    table : pyarrow.Table, pyarrow.RecordBatch, pyarrow.parquet.ParquetFile or pyarrow.dataset.Dataset
+    """A table whose columns are numbers, sliceable by rows: a pyarrow Table, RecordBatch, ParquetFile or
+    Dataset.
     """
 
     def __init__(self, table: Any) -> None:

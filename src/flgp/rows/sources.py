@@ -63,14 +63,10 @@ def local_labels(y: Any, unlabeled: Any) -> Any:
 
 
 class StreamedRows:
-    """Anything sliceable by rows (n, p), one block in memory at a time.
+    """Anything with a shape (n, p), a dtype, and slices by rows, one block in memory at a time.
 
     Every block is checked each time it is read: it must have the requested number of rows, be numeric and
     finite, and be the same as on earlier reads. So the checks need no extra pass, and errors name the rows.
-
-    Parameters
-    ----------
-    data : object with shape (n, p), dtype, and slices by rows
     """
 
     streamed = True

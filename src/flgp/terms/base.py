@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,7 +14,7 @@ import numpy as np
 from .._stored import stored
 from .._typing import Array, IntArray
 from ..geometry.base import Places, Rows
-from ..priors import Prior
+from ..priors import HalfNormal, Prior
 
 
 @dataclass(frozen=True)
@@ -187,6 +188,49 @@ class Term(Protocol):
     def priors(self, scale: float) -> dict[str, Prior]:
         """Priors of the hyperparameters."""
         ...
+
+
+class OneVariance(ABC):
+    """Base of terms with one hyperparameter: a variance that all features share alike."""
+
+    @property
+    @abstractmethod
+    def parameters(self) -> tuple[str, ...]:
+        """Its name alone."""
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int:
+        """M."""
+
+    @property
+    def n_shares(self) -> int:
+        """How many features it is divided among; 1: each has all of it."""
+        return 1
+
+    def at_nodes(self, weights: Array) -> Array:
+        """The weights themselves."""
+        return weights
+
+    def variances(self, values: Mapping[str, float]) -> Array:
+        """The same for each feature."""
+        return np.full(self.n_features, values[self.parameters[0]] / self.n_shares)
+
+    def gradient(self, values: Mapping[str, float], along: Array) -> dict[str, float]:
+        """In its logarithm."""
+        return {self.parameters[0]: float(along.sum())}
+
+    def gap_variance(self, d: Array) -> float:
+        """The variance itself."""
+        return float(d[0]) * self.n_shares if len(d) else 0.0
+
+    def bounds(self, scale: float) -> dict[str, tuple[float, float]]:
+        """From nothing to far more than the labels show."""
+        return {self.parameters[0]: (1e-8 * scale**2, 1e4 * scale**2)}
+
+    def priors(self, scale: float) -> dict[str, Prior]:
+        """As for the variance of the manifold's part."""
+        return {self.parameters[0]: HalfNormal(3.0 * scale)}
 
 
 @stored("terms")

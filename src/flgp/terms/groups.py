@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,13 +9,12 @@ import numpy as np
 from .._stored import stored
 from .._typing import Array
 from ..geometry.base import SparseRows
-from ..priors import HalfNormal, Prior
-from .base import Inputs, TermView
+from .base import Inputs, OneVariance, TermView
 
 
 @stored("groups term")
 @dataclass(frozen=True)
-class Groups:
+class Groups(OneVariance):
     """f = β of the row's level, β ~ N(0, a_g²); a level without labels keeps its prior."""
 
     column: int
@@ -54,27 +52,3 @@ class Groups:
         seen = self.levels[index] == values
         rows = SparseRows(index[:, None], seen.astype(np.float64)[:, None])
         return TermView(rows) if seen.all() else TermView(rows, (~seen).astype(np.float64), levels=values)
-
-    def at_nodes(self, weights: Array) -> Array:
-        """The effects themselves."""
-        return weights
-
-    def variances(self, values: Mapping[str, float]) -> Array:
-        """a_g² for each level."""
-        return np.full(len(self.levels), values[self.parameters[0]])
-
-    def gradient(self, values: Mapping[str, float], along: Array) -> dict[str, float]:
-        """In log a_g²."""
-        return {self.parameters[0]: float(along.sum())}
-
-    def gap_variance(self, d: Array) -> float:
-        """a_g²."""
-        return float(d[0])
-
-    def bounds(self, scale: float) -> dict[str, tuple[float, float]]:
-        """From nothing to far more than the labels show."""
-        return {self.parameters[0]: (1e-8 * scale**2, 1e4 * scale**2)}
-
-    def priors(self, scale: float) -> dict[str, Prior]:
-        """As for the variance of the manifold's part."""
-        return {self.parameters[0]: HalfNormal(3.0 * scale)}

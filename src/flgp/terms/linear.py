@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,17 +10,16 @@ from scipy import linalg
 from .._stored import stored
 from .._typing import Array, IntArray, RowLike
 from ..geometry.base import MatrixRows
-from ..priors import HalfNormal, Prior
 from ..rows.columns import select
 from ..rows.even import EvenColumns, common_scale, summarize
-from .base import Inputs, TermView
+from .base import Inputs, OneVariance, TermView
 
 VARIANCE = "linear_variance"
 
 
 @stored("linear term")
 @dataclass(frozen=True)
-class Linear:
+class Linear(OneVariance):
     """f = Σ_j β_j x_j over scaled columns, β_j ~ N(0, a_l²/q): its variance over the points is a_l².
 
     Columns are centred and put on one scale (see `common_scale`). The labels inform at most m directions
@@ -77,6 +75,11 @@ class Linear:
         """q, or the number of directions."""
         return len(self.columns) if self.directions is None else self.directions.shape[1]
 
+    @property
+    def n_shares(self) -> int:
+        """q: the variance of β_j is a_l²/q."""
+        return len(self.columns)
+
     def features(self, at: Inputs) -> Array:
         """(b, q) scaled columns, or their coordinates (b, k)."""
         x = self._scaled(at)
@@ -97,30 +100,6 @@ class Linear:
         if off:
             return TermView(MatrixRows(known), gap + 1.0 - g**2)
         return TermView(MatrixRows(known), gap, remainder=left)
-
-    def at_nodes(self, weights: Array) -> Array:
-        """The weights themselves."""
-        return weights
-
-    def variances(self, values: Mapping[str, float]) -> Array:
-        """a_l²/q for each."""
-        return np.full(self.n_features, values[VARIANCE] / len(self.columns))
-
-    def gradient(self, values: Mapping[str, float], along: Array) -> dict[str, float]:
-        """In log a_l²."""
-        return {VARIANCE: float(along.sum())}
-
-    def gap_variance(self, d: Array) -> float:
-        """a_l²."""
-        return float(d[0]) * len(self.columns) if len(d) else 0.0
-
-    def bounds(self, scale: float) -> dict[str, tuple[float, float]]:
-        """From nothing to far more than the labels show."""
-        return {VARIANCE: (1e-8 * scale**2, 1e4 * scale**2)}
-
-    def priors(self, scale: float) -> dict[str, Prior]:
-        """As for the variance of the manifold's part."""
-        return {VARIANCE: HalfNormal(3.0 * scale)}
 
     def _scaled(self, at: Inputs) -> Array:
         X = at.columns()

@@ -126,8 +126,7 @@ def eigenfeatures(X: Array, job: Mapping[str, Any], seed: int) -> tuple[Array, A
             anchors = choose_anchors(X, job["s"], "kmeans", np.random.default_rng(seed))
             geometry = FittedCloud(join_to_anchors(row_blocks(X), anchors, job["r"], lae=False, counts=True))
         basis = geometry.basis(job["M"], job["epsilon"])
-        # Each geometry has its own places, which mypy cannot tell apart in a union.
-        return basis.eigenvalues, basis.features(geometry.locate(X))  # type: ignore[arg-type]
+        return basis.eigenvalues, basis.features(geometry.locate(X))
 
 
 EXPERIMENT = Kernel()

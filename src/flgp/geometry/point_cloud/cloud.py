@@ -16,6 +16,7 @@ from ..._typing import Array, IntArray, RowLike
 from ...rows.blocks import Blocks, row_blocks
 from ...rows.sources import is_streamed, refuse_overflow
 from ..base import SparseRows, closeness_of
+from ..bases import Quantities
 from ..spectrum import Spectrum, SpectrumBasis, fit_spectrum, link_parts, mean_spectrum
 from .anchors import choose_sets
 from .defaults import auto_anchor_sets, auto_anchors, auto_eigenpairs
@@ -60,13 +61,9 @@ class CloudBasis(SpectrumBasis):
         """Rows of the transition matrix Z."""
         return SparseRows(places.neighbors.index, self.transition.rows(places.neighbors))
 
-    def features(self, places: CloudPlaces) -> Array:
-        """φ (b, M)."""
-        return self.rows(places).combine(self.spectrum.lift)
-
 
 @dataclass(frozen=True, eq=False)
-class PointCloud:
+class PointCloud(Quantities):
     """A manifold known only from points on it; see `FLGPRegressor` for the parameters."""
 
     n_anchors: int | str = "auto"
@@ -80,10 +77,6 @@ class PointCloud:
     def columns(self, n_columns: int) -> int:
         """All of them."""
         return n_columns
-
-    def identifiers(self, n_columns: int) -> tuple[int, ...]:
-        """None of them."""
-        return ()
 
     def fit(self, rows: RowLike, rng: np.random.Generator) -> FittedCloud:
         """Stages 1 to 3 on all rows (n, p): anchors, neighbours, weights."""

@@ -34,14 +34,9 @@ def dask_rows(X: Any) -> DaskRows:
 class DaskRows:
     """Rows in chunks on workers; every chunk is checked whenever a worker reads it.
 
-    Parameters
-    ----------
-    array : dask.array.Array of shape (n, p)
-        With any chunks; unknown lengths are measured when they are needed.
-    like : empty table
-        With the column names, if there are any.
-    measured_quietly : bool
-        Do not warn about unknown lengths: the lengths of a data frame are always unknown.
+    The Dask `array` (n, p) may have any chunks; unknown lengths are measured when they are needed, with a
+    warning unless `measured_quietly`, because those of a data frame are always unknown. `like` is an empty
+    table with the column names, if there are any.
     """
 
     distributed = True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,8 +11,7 @@ from ..._linalg import distinct_rows, safe_cholesky, squared_distances
 from ..._stored import stored
 from ..._typing import Array
 from ...geometry.base import MatrixRows
-from ...priors import HalfNormal, Prior
-from ..base import Inputs, TermView
+from ..base import Inputs, OneVariance, TermView
 from .term import VARIANCE
 
 # Labelled points that the features are made from; more of them cost more than they add.
@@ -24,7 +22,7 @@ _JITTER = 1e-8
 
 @stored("local term by features")
 @dataclass(frozen=True)
-class LocalFeatures:
+class LocalFeatures(OneVariance):
     """u ~ GP(0, a_u² exp(-|x - x'|²/2)), through its values at labelled points.
 
     With R the correlations among the points and k(x) those with them, φ(x) = k(x) L⁻ᵀ, R = L Lᵀ: exact at
@@ -66,26 +64,6 @@ class LocalFeatures:
     def at_nodes(self, weights: Array) -> Array:
         """L⁻ᵀ β."""
         return self.inverse.T @ weights
-
-    def variances(self, values: Mapping[str, float]) -> Array:
-        """a_u² for each."""
-        return np.full(self.n_features, values[VARIANCE])
-
-    def gradient(self, values: Mapping[str, float], along: Array) -> dict[str, float]:
-        """In log a_u²."""
-        return {VARIANCE: float(along.sum())}
-
-    def gap_variance(self, d: Array) -> float:
-        """a_u²."""
-        return float(d[0]) if len(d) else 0.0
-
-    def bounds(self, scale: float) -> dict[str, tuple[float, float]]:
-        """From nothing to far more than the labels show."""
-        return {VARIANCE: (1e-8 * scale**2, 1e4 * scale**2)}
-
-    def priors(self, scale: float) -> dict[str, Prior]:
-        """As for the variance of the manifold's part."""
-        return {VARIANCE: HalfNormal(3.0 * scale)}
 
     def _correlations(self, at: Inputs) -> Array:
         assert at.coordinates is not None
