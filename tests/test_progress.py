@@ -115,7 +115,7 @@ def test_numbers_that_are_reduced_are_noted(capsys, caplog):
         FLGPRegressor(n_anchors=20, n_neighbors=3, residual=None, random_state=0).fit(X, y)
     said = [record.getMessage() for record in caplog.records]
     assert said == [
-        "n_anchors=1000 was reduced to 30: there are no more distinct rows",
+        "n_anchors=1000 was reduced to 30, the number of distinct rows",
         "n_neighbors=9 was reduced to the number of anchors, 4",
     ]
     assert said[0] in capsys.readouterr().err

@@ -65,15 +65,13 @@ def check_target(path: str | os.PathLike[str], inputs: Iterable[str | os.PathLik
 
 
 @contextmanager
-def replacing(
-    path: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str]] = ()
-) -> Iterator[BinaryIO]:
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a file for writing; it takes the place of `path` at the end, unless there was an error.
 
     Links are followed, and an existing file keeps its mode and, where that is allowed, its owner. Devices,
-    pipes, folders and files in `inputs` are refused with an OutputError, other obstacles with an OSError.
+    pipes and folders are refused with an OutputError, other obstacles with an OSError.
     """
-    target = check_target(path, inputs)
+    target = check_target(path)
     try:
         old: os.stat_result | None = target.stat()
     except FileNotFoundError:
@@ -106,19 +104,15 @@ def replacing(
                 temporary.unlink()
 
 
-def write_bytes(
-    path: str | os.PathLike[str], content: bytes, inputs: Iterable[str | os.PathLike[str]] = ()
-) -> None:
+def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a whole file; see `replacing`."""
-    with replacing(path, inputs) as file:
+    with replacing(path) as file:
         file.write(content)
 
 
-def write_text(
-    path: str | os.PathLike[str], text: str, inputs: Iterable[str | os.PathLike[str]] = ()
-) -> None:
+def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write a whole file of text in UTF-8, line ends as they are; see `replacing`."""
-    write_bytes(path, text.encode("utf-8"), inputs)
+    write_bytes(path, text.encode("utf-8"))
 
 
 def write_figure(figure: object, path: str | os.PathLike[str], **options: object) -> None:

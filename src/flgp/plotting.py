@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from . import views
-from ._typing import Array, BoolArray
+from ._typing import Array
 from .estimators import prior_variances
 
 __all__ = [
@@ -63,7 +63,7 @@ def plot_points(
         raise ValueError(f"Unknown values={values!r}. Use 'prediction' or 'uncertainty'.")
     ax = _axes(ax)
     where = _where(model, X, coordinates, ax)
-    prediction, uncertainty = views.prediction_and_uncertainty(model, X)
+    prediction, uncertainty, _ = views.answers(model, X)
     if values == "uncertainty":
         label = "entropy (bits)" if is_classifier(model) else "standard deviation of y"
         _scatter(ax, where, uncertainty, label, cmap="magma", **scatter)
@@ -72,7 +72,7 @@ def plot_points(
     else:
         _scatter(ax, where, prediction, "prediction", cmap="viridis", **scatter)
     if y is not None:
-        known = _labeled(model, y)
+        known = views.labeled(model, y)
         rings = {"facecolors": "none", "edgecolors": "k", "linewidths": 1.0}
         ax.scatter(*where[known].T, s=36, **rings, zorder=3, label="labelled")
     ax.set_title(values)
@@ -100,15 +100,6 @@ def plot_covariance(
     term : str or None
         Covariance of this term of f, as in `covariance`; None: of the whole f.
     coordinates, ax, **scatter : as in `plot_points`
-
-    Examples
-    --------
-    >>> from flgp import FLGPClassifier, plotting
-    >>> from flgp.datasets import circles
-    >>> data = circles(300, random_state=0)
-    >>> model = FLGPClassifier(n_anchors=60, random_state=0).fit(data.X, data.y)
-    >>> plotting.plot_covariance(model, data.X, 0).get_title()
-    'covariance from ★'
     """
     ax = _axes(ax)
     X = np.asarray(X, dtype=float)
@@ -133,15 +124,6 @@ def plot_eigenfunction(
     index : int
         0 is the slowest one that is not constant.
     coordinates, ax, **scatter : as in `plot_points`
-
-    Examples
-    --------
-    >>> from flgp import FLGPClassifier, plotting
-    >>> from flgp.datasets import circles
-    >>> data = circles(300, random_state=0)
-    >>> model = FLGPClassifier(n_anchors=60, random_state=0).fit(data.X, data.y)
-    >>> plotting.plot_eigenfunction(model, data.X, 0).get_title().startswith('eigenfunction 0')
-    True
     """
     ax = _axes(ax)
     functions = views.eigenfunctions(model, X, index + 1)
@@ -163,15 +145,6 @@ def plot_anchors(model: Any, X: Any, *, coordinates: str = "auto", ax: Any = Non
     model : fitted estimator
     X : array of shape (n, p)
     coordinates, ax : as in `plot_points`
-
-    Examples
-    --------
-    >>> from flgp import FLGPClassifier, plotting
-    >>> from flgp.datasets import circles
-    >>> data = circles(300, random_state=0)
-    >>> model = FLGPClassifier(n_anchors=60, random_state=0).fit(data.X, data.y)
-    >>> plotting.plot_anchors(model, data.X).get_title()
-    'anchors and graph'
     """
     ax = _axes(ax)
     points, anchors = _where(model, X, coordinates, ax), _where(model, model.anchors_, coordinates, ax)
@@ -195,15 +168,6 @@ def plot_spectrum(model: Any, *, ax: Any = None) -> Any:
     ----------
     model : fitted estimator
     ax : matplotlib Axes
-
-    Examples
-    --------
-    >>> from flgp import FLGPClassifier, plotting
-    >>> from flgp.datasets import circles
-    >>> data = circles(300, random_state=0)
-    >>> model = FLGPClassifier(n_anchors=60, random_state=0).fit(data.X, data.y)
-    >>> plotting.plot_spectrum(model).get_title()
-    'spectrum'
     """
     ax = _axes(ax)
     order = np.arange(len(model.eigenvalues_))
@@ -226,15 +190,6 @@ def plot_evidence(model: Any, *, n_times: int = 25, ax: Any = None) -> Any:
     model : fitted FLGPRegressor or FLGPClassifier, with diffusion_time=None
     n_times : int
     ax : matplotlib Axes
-
-    Examples
-    --------
-    >>> from flgp import FLGPClassifier, plotting
-    >>> from flgp.datasets import circles
-    >>> data = circles(300, random_state=0)
-    >>> model = FLGPClassifier(n_anchors=60, random_state=0).fit(data.X, data.y)
-    >>> plotting.plot_evidence(model, n_times=5).get_title()
-    'evidence'
     """
     ax = _axes(ax)
     times, values = views.evidence_curve(model, n_times)
@@ -259,22 +214,13 @@ def plot_calibration(model: Any, X: Any, y: Any, *, n_bins: int = 10, ax: Any = 
     n_bins : int
     ax : matplotlib Axes
     sizes : exposure or trials of the rows, as in `predict_interval`
-
-    Examples
-    --------
-    >>> from flgp import FLGPClassifier, plotting
-    >>> from flgp.datasets import circles
-    >>> data = circles(300, random_state=0)
-    >>> model = FLGPClassifier(n_anchors=60, random_state=0).fit(data.X, data.y)
-    >>> plotting.plot_calibration(model, data.X, data.y).get_title()
-    'calibration'
     """
     ax = _axes(ax)
     found = views.calibration(model, X, y, n_bins, **sizes)
     ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--")
-    sizes = 15 + 85 * found.counts / found.counts.max()
-    ax.plot(found.stated, found.observed, color="tab:blue", linewidth=1)
-    ax.scatter(found.stated, found.observed, s=sizes, color="tab:blue", zorder=3)
+    sizes = 15 + 85 * found.count / found.count.max()
+    ax.plot(found.confidence, found.accuracy, color="tab:blue", linewidth=1)
+    ax.scatter(found.confidence, found.accuracy, s=sizes, color="tab:blue", zorder=3)
     stated = "probability of the predicted class" if is_classifier(model) else "probability of the interval"
     observed = "fraction of correct predictions" if is_classifier(model) else "fraction of y inside"
     ax.set(xlim=(0, 1), ylim=(0, 1), xlabel=stated, ylabel=observed, title="calibration")
@@ -303,12 +249,6 @@ def _where(model: Any, X: Any, kind: str, ax: Any) -> Array:
     if not _is_3d(ax) and (kind == "features" or (kind == "auto" and np.shape(X)[1] <= 3)):
         ax.set_aspect("equal", adjustable="datalim")
     return where
-
-
-def _labeled(model: Any, y: Any) -> BoolArray:
-    from .rows.labels import is_missing_label
-
-    return ~is_missing_label(np.asarray(y), getattr(model, "unlabeled", None))
 
 
 def _scatter(ax: Any, where: Array, values: Array, label: str, symmetric: bool = False, **given: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,10 @@ from scipy.spatial import cKDTree
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from ._typing import Array, IntArray
+from ._typing import Array, BoolArray
 from .geometry.base import Places
-from .metrics import reliability_curve
+from .metrics import ReliabilityCurve, reliability_curve
+from .rows.labels import is_missing_label
 from .terms import TIME
 
 # Eigenvalues below this belong to functions that are constant on each connected part.
@@ -23,15 +23,6 @@ _LEAST_SHARE = 0.05
 # nearest anchors in the coordinates chosen so far.
 _CANDIDATES, _LEAST_NOVELTY, _NEAREST = 12, 0.4, 10
 _MOST_NODES = 3_000  # anchors at which they are compared
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """Stated against observed probability."""
-
-    stated: Array  # (b,)
-    observed: Array  # (b,)
-    counts: IntArray  # (b,) number of rows in each bin
 
 
 def eigenfunctions(model: Any, X: Any, count: int | None = None, places: Places | None = None) -> Array:
@@ -50,17 +41,10 @@ def eigenfunctions(model: Any, X: Any, count: int | None = None, places: Places 
 def coordinates(
     model: Any, X: Any, kind: str = "auto", dimensions: int = 2, places: Places | None = None
 ) -> Array:
-    """Coordinates at which to draw points, shape (n, dimensions).
+    """Coordinates (n, dimensions) at which to draw points; missing dimensions are zero.
 
-    Parameters
-    ----------
-    model : fitted estimator
-    X : array of shape (n, p)
-    kind : {"auto", "features", "eigenmap"}
-        The first columns of X, or the slowest eigenfunctions. "auto": the columns if there are at most three.
-    dimensions : int
-        Missing dimensions are zero.
-    places : where the points are on the geometry, if that is known
+    `kind` is "features", the first columns of X, "eigenmap", the slowest eigenfunctions, or "auto": the
+    columns if there are at most three. `places`: where the points are on the geometry, if that is known.
     """
     X = np.asarray(X, dtype=float)
     if kind not in ("auto", "features", "eigenmap"):
@@ -101,19 +85,11 @@ def _novelty(known: Array, values: Array) -> float:
     return float(np.sqrt((left @ left) / max(float(values @ values), 1e-300)))
 
 
-def prediction_and_uncertainty(model: Any, X: Any) -> tuple[Array, Array]:
-    """E y and its standard deviation; for a classifier, class codes and the entropy in bits.
-
-    Returns
-    -------
-    prediction : array of shape (n,), class codes 0 … C-1 for a classifier
-    uncertainty : array of shape (n,)
-    """
-    return answers(model, X)[:2]
-
-
 def answers(model: Any, X: Any) -> tuple[Array, Array, Array | None]:
-    """The same, and the probabilities of the classes (n, C), or None for numbers."""
+    """Predictions (n,), their uncertainty (n,), and the probabilities of the classes (n, C) if there are any.
+
+    E y and its standard deviation, or class codes 0 … C-1 and the entropy in bits.
+    """
     if is_classifier(model):
         p = model.predict_proba(X)
         return p.argmax(axis=1), -np.sum(p * np.log2(np.maximum(p, np.finfo(float).tiny)), axis=1), p
@@ -123,6 +99,11 @@ def answers(model: Any, X: Any) -> tuple[Array, Array, Array | None]:
     return mean, std, None
 
 
+def labeled(model: Any, y: Any) -> BoolArray:
+    """Which rows have a label."""
+    return ~is_missing_label(np.asarray(y), getattr(model, "unlabeled", None))
+
+
 def color_limits(values: Array, share: float = 0.01) -> tuple[float, float]:
     """Ends of a colour scale, robust to a few extreme values and never equal."""
     low, high = (float(q) for q in np.quantile(values, [share, 1.0 - share]))
@@ -130,17 +111,9 @@ def color_limits(values: Array, share: float = 0.01) -> tuple[float, float]:
 
 
 def evidence_curve(model: Any, n_times: int = 21) -> tuple[Array, Array]:
-    """Log p(y | t), with all other hyperparameters at their learned values.
+    """Times (n_times,) about the learned diffusion time t, and log p(y | t) at each.
 
-    Parameters
-    ----------
-    model : fitted FLGPRegressor or FLGPClassifier
-    n_times : int
-
-    Returns
-    -------
-    times : array of shape (n_times,), spread about the learned diffusion time
-    values : array of shape (n_times,)
+    All other hyperparameters have their learned values.
     """
     reports = model.optimizer_result_
     reports = reports if isinstance(reports, list) else [reports]
@@ -163,28 +136,20 @@ def evidence_curve(model: Any, n_times: int = 21) -> tuple[Array, Array]:
     return np.exp(times), np.array(values)
 
 
-def calibration(model: Any, X: Any, y: Any, n_bins: int = 10, **sizes: Any) -> Calibration:
+def calibration(model: Any, X: Any, y: Any, n_bins: int = 10, **sizes: Any) -> ReliabilityCurve:
     """Stated against observed probability, over labelled rows that the model was not fitted on.
 
     For classes: the probability of the predicted class against the fraction of correct predictions. For
-    numbers: the probability of central intervals against the fraction of y inside.
-
-    Parameters
-    ----------
-    model : fitted FLGPRegressor or FLGPClassifier
-    X : array of shape (n, p)
-    y : array of shape (n,)
-    n_bins : int
-    sizes : exposure or trials of the rows, as in `predict_interval`
+    numbers: the probability of central intervals against the fraction of y inside. `sizes` are exposure or
+    trials.
     """
     y = np.asarray(y)
     if is_classifier(model):
-        curve = reliability_curve(y, model.predict_proba(X), classes=model.classes_, n_bins=n_bins)
-        return Calibration(curve.confidence, curve.accuracy, curve.count)
+        return reliability_curve(y, model.predict_proba(X), classes=model.classes_, n_bins=n_bins)
     levels = np.linspace(0.0, 1.0, n_bins + 1)[1:-1]
     ends = [model.predict_interval(X, level, **sizes) for level in levels]
     inside = np.array([np.mean((e[:, 0] <= y) & (y <= e[:, 1])) for e in ends])
-    return Calibration(levels, inside, np.full(len(levels), len(y)))
+    return ReliabilityCurve(levels, inside, np.full(len(levels), len(y)))
 
 
 def anchor_edges(model: Any, X: Any) -> Array:

@@ -70,7 +70,7 @@ def test_the_command_line_knows_its_options(line):
     if rest == ["…"]:
         return
     if rest[:1] == ["bench"] and rest[1:2] and rest[1] in MEASUREMENTS:
-        find(rest[1]).parser().parse_args(rest[2:])
+        find(rest[1])[1].parse_args(rest[2:])
         return
     while hasattr(command, "commands") and rest and not rest[0].startswith("-"):
         if rest[0] == "…":

@@ -212,9 +212,7 @@ class EGPClassifier(ClassifierMixin, _Euclidean):
         self.model_ = None
         if len(self.classes_) > 1:
             model = GaussianProcessClassifier(
-                self._kernel(X[known]),
-                n_restarts_optimizer=self.n_restarts,
-                random_state=self.random_state,
+                self._kernel(X[known]), n_restarts_optimizer=self.n_restarts, random_state=self.random_state
             )
             self.model_ = self._learn(model, X[known], y[known])
         self.transduction_ = self.predict(X)

@@ -80,8 +80,7 @@ def main(arguments: list[str] | None = None) -> None:
         inside = list(dict.fromkeys(getattr(error, "__notes__", [])))
         where = f" during {' in '.join(inside)}" if inside else ""
         typer.echo(
-            f"Stopped{where}. Run the same command again; `flgp reproduce` continues from here.",
-            err=True,
+            f"Stopped{where}. Run the same command again; `flgp reproduce` continues from here.", err=True
         )
         sys.exit(130)
 

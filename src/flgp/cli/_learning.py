@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from shlex import quote
@@ -21,76 +22,60 @@ if TYPE_CHECKING:
     from ..model_selection import Evaluation
 
 LIKELIHOODS = (
-    "auto",
-    "classes",
-    "gaussian",
-    "heteroscedastic",
-    "student_t",
-    "poisson",
-    "negative_binomial",
-    "binomial",
-    "gamma",
-    "exponential",
-    "bernoulli",
-    "probit",
-    "beta",
-    "ordinal",
-    "tweedie",
-    "zero_inflated_poisson",
-    "zero_inflated_negative_binomial",
-    "hurdle_poisson",
-    "hurdle_negative_binomial",
-    "asymmetric_laplace",
+    *(
+        "auto",
+        "classes",
+        "gaussian",
+        "heteroscedastic",
+        "student_t",
+        "poisson",
+        "negative_binomial",
+        "binomial",
+    ),
+    *("gamma", "exponential", "bernoulli", "probit", "beta", "ordinal", "tweedie", "zero_inflated_poisson"),
+    *("zero_inflated_negative_binomial", "hurdle_poisson", "hurdle_negative_binomial", "asymmetric_laplace"),
 )
 
 Target = Annotated[
     str, typer.Option(help="Column to predict; rows where it is empty are unlabelled.", show_default=False)
 ]
-Features = Annotated[
-    list[str] | None, typer.Option(help="A feature column, or several separated by commas. Default: all.")
-]
-Exclude = Annotated[
-    list[str] | None, typer.Option(help="A column that is not a feature, or several separated by commas.")
-]
-Task = Annotated[
-    str | None, typer.Option(help=f"{', '.join(TASKS)}. Default: found by looking at the target.")
-]
-Likelihood = Annotated[str, typer.Option(help=f"One of {', '.join(LIKELIHOODS)}.")]
-Scaling = Annotated[
-    str, typer.Option(help="Scaling of numbers: standard (mean 0, deviation 1), range (0 to 1), or none.")
-]
-Missing = Annotated[str, typer.Option(help="Missing values in features: impute (and mark them), or error.")]
-Weight = Annotated[str | None, typer.Option(help="Column with the weights of the labelled rows.")]
-ExposureColumn = Annotated[
-    str | None, typer.Option("--exposure", help="Column with the exposure of counts; predictions use it too.")
-]
-TrialsColumn = Annotated[
-    str | None, typer.Option("--trials", help="Column with the trials of a binomial; predictions use it too.")
-]
-Seed = Annotated[int, typer.Option(help="Seed of the anchors.")]
-Jobs = Annotated[int | None, typer.Option(help="Threads. Default: all cores.")]
-Option = Annotated[
-    list[str] | None,
-    typer.Option("--option", help="NAME=VALUE for any parameter of the estimator, such as n_anchors=2000."),
-]
 
 
 @dataclass(frozen=True)
 class Learning:
-    """What to learn from a table, and how."""
+    """What to learn from a table, and how; each field is an option."""
 
-    features: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    task: str | None = None
-    likelihood: str = "auto"
-    scaling: str = "standard"
-    missing: str = "impute"
-    weight: str | None = None
-    exposure: str | None = None
-    trials: str | None = None
-    seed: int = 0
-    jobs: int | None = None
-    option: tuple[str, ...] = ()
+    features: Annotated[
+        list[str] | None, typer.Option(help="A feature column, or several separated by commas. Default: all.")
+    ] = None
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(help="A column that is not a feature, or several separated by commas."),
+    ] = None
+    task: Annotated[
+        str | None, typer.Option(help=f"{', '.join(TASKS)}. Default: found by looking at the target.")
+    ] = None
+    likelihood: Annotated[str, typer.Option(help=f"One of {', '.join(LIKELIHOODS)}.")] = "auto"
+    scaling: Annotated[
+        str,
+        typer.Option(help="Scaling of numbers: standard (mean 0, deviation 1), range (0 to 1), or none."),
+    ] = "standard"
+    missing: Annotated[
+        str, typer.Option(help="Missing values in features: impute (and mark them), or error.")
+    ] = "impute"
+    weight: Annotated[str | None, typer.Option(help="Column with the weights of the labelled rows.")] = None
+    exposure: Annotated[
+        str | None, typer.Option(help="Column with the exposure of counts; predictions use it too.")
+    ] = None
+    trials: Annotated[
+        str | None, typer.Option(help="Column with the trials of a binomial; predictions use it too.")
+    ] = None
+    seed: Annotated[int, typer.Option(help="Seed of the anchors.")] = 0
+    jobs: Annotated[int | None, typer.Option(help="Threads. Default: all cores.")] = None
+    option: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=VALUE for any parameter of the estimator, such as n_anchors=2000."),
+    ] = None
 
     def __post_init__(self) -> None:
         """Refuse unknown words before the work rather than after it."""
@@ -106,8 +91,8 @@ class Learning:
         words: list[str] = []
         for entry in fields(self):
             value = getattr(self, entry.name)
-            if value != entry.default and entry.name not in ("seed", "jobs"):
-                each = value if isinstance(value, tuple) else (value,)
+            if value and value != entry.default and entry.name not in ("seed", "jobs"):
+                each = value if isinstance(value, list) else [value]
                 words += [word for part in each for word in (f"--{entry.name}", quote(str(part)))]
         return "".join(f" {word}" for word in words)
 
@@ -121,38 +106,8 @@ class Learning:
 BY_DEFAULT = Learning()
 
 
-def _learning_options(
-    features: Features = None,
-    exclude: Exclude = None,
-    task: Task = None,
-    likelihood: Likelihood = "auto",
-    scaling: Scaling = "standard",
-    missing: Missing = "impute",
-    weight: Weight = None,
-    exposure: ExposureColumn = None,
-    trials: TrialsColumn = None,
-    seed: Seed = 0,
-    jobs: Jobs = None,
-    option: Option = None,
-) -> Learning:
-    return Learning(
-        features=tuple(features or ()),
-        exclude=tuple(exclude or ()),
-        task=task,
-        likelihood=likelihood,
-        scaling=scaling,
-        missing=missing,
-        weight=weight,
-        exposure=exposure,
-        trials=trials,
-        seed=seed,
-        jobs=jobs,
-        option=tuple(option or ()),
-    )
-
-
 # A command gets these options as two arguments, `learning` and `reading`.
-learns_from_table = grouped(learning=_learning_options, reading=reading_options)
+learns_from_table = grouped(learning=Learning, reading=reading_options)
 
 
 def learn(
@@ -164,8 +119,8 @@ def learn(
         table = prepare(
             block.frame,
             target,
-            features=learning.features,
-            exclude=learning.exclude,
+            features=learning.features or (),
+            exclude=learning.exclude or (),
             about=learning.about_labels,
             likelihood=learning.likelihood,
             task=learning.task,
@@ -173,9 +128,12 @@ def learn(
             missing=learning.missing,
         )
         work.notes += table.notes
-    estimator = _estimator_for(table)
+    from ..estimators import FLGPClassifier, FLGPRegressor
+
+    classes = table.likelihood == "classes"
+    estimator = FLGPClassifier() if classes else FLGPRegressor(likelihood=table.likelihood)
     own = {"random_state": learning.seed, "n_jobs": learning.jobs}
-    estimator.set_params(**own | _parameters(learning.option, estimator))
+    estimator.set_params(**own | _parameters(learning.option or (), estimator))
     return TableModel.fit(estimator, table.frame, table.schema), table, block
 
 
@@ -188,14 +146,7 @@ def cross_validated(work: Work, model: TableModel, table: Prepared, cv: int) -> 
         return evaluate(model.estimator, X, y, cv=cv, prefit=True, known=known)
 
 
-def _estimator_for(table: Prepared) -> FLGPClassifier | FLGPRegressor:
-    """The estimator for a table, with its defaults."""
-    from ..estimators import FLGPClassifier, FLGPRegressor
-
-    return FLGPClassifier() if table.likelihood == "classes" else FLGPRegressor(likelihood=table.likelihood)
-
-
-def _parameters(options: tuple[str, ...], estimator: FLGPClassifier | FLGPRegressor) -> dict[str, Any]:
+def _parameters(options: Sequence[str], estimator: FLGPClassifier | FLGPRegressor) -> dict[str, Any]:
     """NAME=VALUE pairs, the values in JSON or as plain text."""
     found: dict[str, Any] = {}
     for text in options:

@@ -21,11 +21,7 @@ from ._text import printable
 class Work:
     """Shows stages on standard error, collects notes, and prints the result on standard output.
 
-    Parameters
-    ----------
-    shares : fraction of the time that each stage takes, by the first word of its name
-    quiet : print only errors
-    as_json : print the result as one JSON object
+    `shares` is the fraction of the time that each stage takes, by the first word of its name.
     """
 
     def __init__(self, shares: dict[str, float], quiet: bool, as_json: bool) -> None:

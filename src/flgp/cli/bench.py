@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from .._files import write_figure
-from ..experiments.measure.catalogue import MEASUREMENTS, find
+from ..experiments.measure.catalogue import MEASUREMENTS, main
 
 CASES = {
     "circles": "Six circles, 3,000 and 900,000 points, against all peers.",
@@ -79,7 +79,7 @@ def _against_peers(case: str) -> Callable[..., None]:
 
 def _measurement(name: str) -> Callable[..., None]:
     def run(arguments: Annotated[list[str] | None, typer.Argument()] = None) -> None:
-        find(name).main(arguments or [])
+        main(name, arguments or [])
 
     return run
 
@@ -99,9 +99,9 @@ def _size(text: str) -> int:
 )
 def zoo(arguments: Annotated[list[str] | None, typer.Argument()] = None) -> None:
     """Many data sets, flgp and its rivals, with few labels or in plain tables."""
-    from ..experiments.zoo import main
+    from ..experiments.zoo import main as compare
 
-    main(arguments or [])
+    compare(arguments or [])
 
 
 for _name, _help in CASES.items():

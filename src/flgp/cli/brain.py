@@ -6,33 +6,67 @@ import csv
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ._options import Json, Quiet
+from ._options import Json, Quiet, grouped
 from ._work import Work
 
 # How much of the time the stages of a command take.
 _SHARES = {"anchors": 30.0, "neighbours": 5.0, "spectrum": 45.0, "reconstruction": 10.0, "pictures": 10.0}
 app = typer.Typer(help="Brain maps: reconstruct, activation, network, seed.", no_args_is_help=True)
 
-_Index = Annotated[int | None, typer.Option(help="Which volume of a 4-D image, from 0.")]
 _Mask = Annotated[Path | None, typer.Option(help="Mask; default: finite and non-zero voxels.")]
-_Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")]
-_Resample = Annotated[bool, typer.Option(help="Move images on other grids to that of the (first) map.")]
 _Background = Annotated[str, typer.Option(help="Behind the pictures: mni, none, or an image.")]
-_Anchors = Annotated[int | None, typer.Option(help="Number of anchors s; default: auto.")]
-_Neighbors = Annotated[int, typer.Option(help="Number of nearest anchors per voxel, r.")]
-_Eigenpairs = Annotated[int | None, typer.Option(help="Number of eigenpairs M; default: auto.")]
-_Seed = Annotated[int, typer.Option("--random-state", help="Random seed.")]
-_Effective = Annotated[float, typer.Option(help="A voxel is effective where |z| is above this.")]
-_Subjects = Annotated[int, typer.Option(help="In at least this many subjects.")]
-_Threshold = Annotated[float, typer.Option(help="The region of a subject has |z| above this.")]
-_Voxels = Annotated[int, typer.Option(help="Drop subjects with fewer voxels in the region.")]
 _Region = Annotated[Path | None, typer.Option(help="Use this region, defined independently of the maps.")]
+_Move = Annotated[bool, typer.Option(help="Move images on other grids to that of the (first) map.")]
+_Anchors = Annotated[int | None, typer.Option(help="Number of anchors s; default: auto.")]
+_Eigenpairs = Annotated[int | None, typer.Option(help="Number of eigenpairs M; default: auto.")]
+_Effective = Annotated[float, typer.Option(help="A voxel is effective where |z| is above this.")]
+
+
+@dataclass(frozen=True)
+class Files:
+    """How maps are read and where results go: options of all commands."""
+
+    index: Annotated[int | None, typer.Option(help="Which volume of a 4-D image, from 0.")] = None
+    resample: _Move = False
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path()
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The options of the model."""
+
+    n_anchors: _Anchors = None
+    n_neighbors: Annotated[int, typer.Option(help="Number of nearest anchors per voxel, r.")] = 3
+    n_eigenpairs: _Eigenpairs = None
+    random_state: Annotated[int, typer.Option(help="Random seed.")] = 0
+
+    def model(self, residual: str = "none") -> Any:
+        """The estimator with these options."""
+        from .. import FLGPRegressor
+
+        if residual not in ("auto", "local", "none"):
+            raise ValueError(f"Unknown --residual {residual}. Use auto, local or none.")
+        given = {name: value for name, value in asdict(self).items() if value is not None}
+        # Positions have one unit.
+        return FLGPRegressor(residual=None if residual == "none" else residual, scaling=None, **given)
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Which voxels are active."""
+
+    effective_threshold: _Effective = 1.645
+    min_subjects: Annotated[int, typer.Option(help="In at least this many subjects.")] = 2
+    threshold: Annotated[float, typer.Option(help="The region of a subject has |z| above this.")] = 0.674
+
+
+_FILES, _GRAPH, _THRESHOLDS = Files(), Graph(), Thresholds()
 
 
 def _neuro() -> Any:
@@ -42,23 +76,6 @@ def _neuro() -> Any:
     except ImportError as error:
         raise ValueError(f"{error.name} is missing. Install it: pip install 'flgp[neuro]'") from error
     return neuro
-
-
-def _model(
-    anchors: int | None, neighbors: int, eigenpairs: int | None, residual: str, random_state: int
-) -> Any:
-    from .. import FLGPRegressor
-
-    if residual not in ("auto", "local", "none"):
-        raise ValueError(f"Unknown --residual {residual}. Use auto, local or none.")
-    return FLGPRegressor(
-        n_anchors="auto" if anchors is None else anchors,
-        n_neighbors=neighbors,
-        n_eigenpairs="auto" if eigenpairs is None else eigenpairs,
-        residual=None if residual == "none" else residual,
-        scaling=None,  # positions have one unit
-        random_state=random_state,
-    )
 
 
 def _stem(path: Path) -> str:
@@ -96,6 +113,7 @@ def _background_image(choice: str) -> Any:
 
 
 @app.command()
+@grouped(files=Files, graph=Graph)
 def reconstruct(
     image: Annotated[Path, typer.Argument(metavar="MAP", help="NIfTI map, or GIFTI values with --mesh.")],
     mask: _Mask = None,
@@ -105,14 +123,9 @@ def reconstruct(
     ] = None,
     smooth: Annotated[bool, typer.Option(help="Posterior mean everywhere, even where observed.")] = False,
     mesh: Annotated[Path | None, typer.Option(help="GIFTI mesh: reconstruct on a surface.")] = None,
-    index: _Index = None,
-    resample: _Resample = False,
-    output: _Output = Path(),
-    n_anchors: _Anchors = None,
-    n_neighbors: _Neighbors = 3,
-    n_eigenpairs: _Eigenpairs = None,
+    files: Files = _FILES,
+    graph: Graph = _GRAPH,
     residual: Annotated[str, typer.Option(help="auto, local, or none (the paper's model).")] = "auto",
-    random_state: _Seed = 0,
     background: _Background = "mni",
     figure: Annotated[bool, typer.Option(help="Also save a picture.")] = True,
     quiet: Quiet = False,
@@ -121,31 +134,27 @@ def reconstruct(
     """Complete a map, with its standard deviation; NaN inside the mask is missing."""
     neuro = _neuro()
 
-    estimator = _model(n_anchors, n_neighbors, n_eigenpairs, residual, random_state)
-    shared = {
-        "index": index,
-        "labeled_ratio": labeled_ratio,
-        "smooth": smooth,
-        "random_state": random_state,
-    }
+    estimator = graph.model(residual)
+    shared: dict[str, Any] = {"index": files.index, "labeled_ratio": labeled_ratio, "smooth": smooth}
+    shared["random_state"] = graph.random_state
     name = _stem(image)
     work = Work(_SHARES, quiet, as_json)
     told: dict[str, Any] = {}
-    with _results(output, work) as files:
+    with _results(files.output, work) as results:
         if mesh is not None:
             tool = neuro.SurfaceReconstructor(estimator, **shared).fit(mesh, image)
             ending = ".func.gii"
         else:
-            tool = neuro.VolumeReconstructor(estimator, mask=mask, resample=resample, **shared)
+            tool = neuro.VolumeReconstructor(estimator, mask=mask, resample=files.resample, **shared)
             tool.fit(image, missing=missing)
             ending = ".nii.gz"
         with work.stage("reconstruction"):
             result = tool.reconstruct()
-        result.mean.to_filename(files.path(f"{name}_mean{ending}"))
-        result.std.to_filename(files.path(f"{name}_std{ending}"))
+        result.mean.to_filename(results.path(f"{name}_mean{ending}"))
+        result.std.to_filename(results.path(f"{name}_std{ending}"))
         if result.scores is not None:
             scores = asdict(result.scores)
-            files.path(f"{name}_scores.json").write_text(
+            results.path(f"{name}_scores.json").write_text(
                 json.dumps(scores, indent=2) + "\n", encoding="utf-8"
             )
             told["scores"] = scores
@@ -160,23 +169,20 @@ def reconstruct(
                 else:
                     shown = _background_image(background)
                     picture = views.plot_reconstruction(tool, result, background=shown)
-                picture.savefig(files.path(f"{name}_reconstruction.png"), dpi=130)
+                picture.savefig(results.path(f"{name}_reconstruction.png"), dpi=130)
     scored = told.get("scores", {})
     lines = [", ".join(f"{key} {value:.6g}" for key, value in scored.items())] if scored else []
-    _finish(work, files.published, told, lines)
+    _finish(work, results.published, told, lines)
 
 
 @app.command()
+@grouped(thresholds=Thresholds, files=Files)
 def activation(
     maps: Annotated[list[Path], typer.Argument(metavar="MAPS...", help="One z map per subject.")],
-    effective_threshold: _Effective = 1.645,
-    min_subjects: _Subjects = 2,
-    threshold: _Threshold = 0.674,
-    min_voxels: _Voxels = 5000,
+    thresholds: Thresholds = _THRESHOLDS,
+    min_voxels: Annotated[int, typer.Option(help="Drop subjects with fewer voxels in the region.")] = 5000,
     region: _Region = None,
-    index: _Index = None,
-    resample: _Resample = False,
-    output: _Output = Path(),
+    files: Files = _FILES,
     background: _Background = "mni",
     quiet: Quiet = False,
     as_json: Json = False,
@@ -186,22 +192,20 @@ def activation(
     from ..neuro.views import plot_counts
 
     work = Work({"regions": 80.0, "pictures": 20.0}, quiet, as_json)
-    with _results(output, work) as files:
+    with _results(files.output, work) as results:
         with work.stage(f"regions of {len(maps)} maps"):
             found = neuro.activation_regions(
                 maps,
-                effective_threshold=effective_threshold,
-                min_subjects=min_subjects,
-                threshold=threshold,
+                **asdict(thresholds),
                 min_voxels=min_voxels,
                 region=region,
-                index=index,
-                resample=resample,
+                index=files.index,
+                resample=files.resample,
             )
         grid = found.grid
 
         def save(name: str, data: Any) -> None:
-            grid.image(data, keep_range=False).to_filename(files.path(f"{name}.nii.gz"))
+            grid.image(data, keep_range=False).to_filename(results.path(f"{name}.nii.gz"))
 
         save("effective", found.effective)
         save("common", found.common)
@@ -210,13 +214,13 @@ def activation(
         for name, kept, region_mask in zip(names, found.kept, found.regions, strict=True):
             if kept:
                 save(f"{name}_region", region_mask)
-        with files.path("regions.csv").open("w", newline="", encoding="utf-8") as file:
+        with results.path("regions.csv").open("w", newline="", encoding="utf-8") as file:
             table = csv.writer(file)
             table.writerow(["subject", "voxels", "kept"])
             table.writerows(zip(names, found.sizes.tolist(), found.kept.tolist(), strict=True))
         with work.stage("pictures"):
             picture = plot_counts(found, background=_background_image(background))
-            picture.savefig(files.path("counts.png"), dpi=130)
+            picture.savefig(results.path("counts.png"), dpi=130)
     told = {
         "effective_voxels": int(found.effective.sum()),
         "subjects": len(maps),
@@ -229,14 +233,16 @@ def activation(
     ]
     if region is None:
         lines.append("The regions are chosen from the maps themselves; use --region for an independent one.")
-    if len(maps) < min_subjects and region is None:
+    if len(maps) < thresholds.min_subjects and region is None:
         lines.append(
-            f"Fewer than {min_subjects} maps: a voxel is effective if all of them reach the threshold."
+            f"Fewer than {thresholds.min_subjects} maps: a voxel is effective if all of them reach the "
+            "threshold."
         )
-    _finish(work, files.published, told, lines)
+    _finish(work, results.published, told, lines)
 
 
 @app.command()
+@grouped(files=Files, graph=Graph)
 def network(
     maps: Annotated[list[Path], typer.Argument(metavar="MAPS...", help="One map per subject.")],
     atlas: Annotated[Path, typer.Option(help="Atlas of integers; 0 is background.")],
@@ -246,13 +252,8 @@ def network(
     covariates: Annotated[Path | None, typer.Option(help="CSV with a column `subject` (file names).")] = None,
     group_by: Annotated[str | None, typer.Option(help="Column of the covariates to group by.")] = None,
     mask: _Mask = None,
-    index: _Index = None,
-    resample: _Resample = False,
-    output: _Output = Path(),
-    n_anchors: _Anchors = None,
-    n_neighbors: _Neighbors = 3,
-    n_eigenpairs: _Eigenpairs = None,
-    random_state: _Seed = 0,
+    files: Files = _FILES,
+    graph: Graph = _GRAPH,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -268,31 +269,31 @@ def network(
 
     names = _unique([_stem(path) for path in maps])
     groups = read_groups(covariates, group_by, names)
-    estimator = _model(n_anchors, n_neighbors, n_eigenpairs, "none", random_state)
+    estimator = graph.model()
     work = Work({"map": 90.0 / len(maps), "pictures": 10.0}, quiet, as_json)
-    with _results(output, work) as files:
+    with _results(files.output, work) as results:
         made = []
         for number, (name, path) in enumerate(zip(names, maps, strict=True)):
             with work.stage(f"map {number + 1} of {len(maps)}"):
                 tool = neuro.VolumeReconstructor(
                     estimator,
                     mask=mask,
-                    index=index,
-                    resample=resample,
+                    index=files.index,
+                    resample=files.resample,
                     smooth=True,
-                    random_state=random_state,
+                    random_state=graph.random_state,
                 ).fit(path)
                 found = neuro.coactivation_network(
-                    tool, atlas, labels, threshold=threshold, min_voxels=min_voxels, resample=resample
+                    tool, atlas, labels, threshold=threshold, min_voxels=min_voxels, resample=files.resample
                 )
             made.append((name, groups[name], found))
-            write_matrix(files.path(f"{name}_network.csv"), found)
-            write_graphml(files.path(f"{name}_network.graphml"), found)
+            write_matrix(results.path(f"{name}_network.csv"), found)
+            write_graphml(results.path(f"{name}_network.graphml"), found)
         made.sort(key=lambda entry: entry[1])
-        write_edges(files.path("edges.csv"), made)
+        write_edges(results.path("edges.csv"), made)
         titles = [(f"{name} ({group})" if group else name, found) for name, group, found in made]
         with work.stage("pictures"):
-            plot_networks(titles).savefig(files.path("networks.png"), dpi=130)
+            plot_networks(titles).savefig(results.path("networks.png"), dpi=130)
     lines, told = [], []
     for name, group, found in made:
         note = f" ({group})" if group else ""
@@ -301,10 +302,11 @@ def network(
         told.append(
             {"map": name, "group": group or None, "regions": len(found.labels), "edges": len(found.edges)}
         )
-    _finish(work, files.published, {"threshold": threshold, "networks": told}, lines)
+    _finish(work, results.published, {"threshold": threshold, "networks": told}, lines)
 
 
 @app.command()
+@grouped(thresholds=Thresholds, files=Files, graph=Graph)
 def seed(
     maps: Annotated[
         list[Path],
@@ -316,17 +318,10 @@ def seed(
     ] = None,
     nearest: Annotated[bool, typer.Option(help="Take the nearest voxel if the seed is outside.")] = False,
     mask: _Mask = None,
-    effective_threshold: _Effective = 1.645,
-    min_subjects: _Subjects = 2,
-    threshold: _Threshold = 0.674,
+    thresholds: Thresholds = _THRESHOLDS,
     region: _Region = None,
-    index: _Index = None,
-    resample: _Resample = False,
-    output: _Output = Path(),
-    n_anchors: _Anchors = None,
-    n_neighbors: _Neighbors = 3,
-    n_eigenpairs: _Eigenpairs = None,
-    random_state: _Seed = 0,
+    files: Files = _FILES,
+    graph: Graph = _GRAPH,
     background: _Background = "mni",
     quiet: Quiet = False,
     as_json: Json = False,
@@ -339,38 +334,40 @@ def seed(
     neuro = _neuro()
     from ..neuro.views import plot_seed
 
-    estimator = _model(n_anchors, n_neighbors, n_eigenpairs, "none", random_state)
+    estimator = graph.model()
     work = Work({"regions": 10.0, "map": 90.0 / len(maps)}, quiet, as_json)
     lines, told = [], []
-    with _results(output, work) as files:
+    with _results(files.output, work) as results:
         with work.stage(f"regions of {len(maps)} maps"):
             found = neuro.activation_regions(
                 maps,
-                effective_threshold=effective_threshold,
-                min_subjects=min_subjects,
-                threshold=threshold,
+                **asdict(thresholds),
                 min_voxels=1,
                 region=mask if region is None else region,
-                index=index,
-                resample=resample,
+                index=files.index,
+                resample=files.resample,
             )
         where = found.grid.at(found.peak()) if at is None else at
         names = _unique([_stem(path) for path in maps])
         for number, (name, path, region_mask) in enumerate(zip(names, maps, found.regions, strict=True)):
             with work.stage(f"map {number + 1} of {len(maps)}"):
                 tool = neuro.VolumeReconstructor(
-                    estimator, mask=found.grid.image(region_mask), index=index, resample=True, smooth=True
+                    estimator,
+                    mask=found.grid.image(region_mask),
+                    index=files.index,
+                    resample=True,
+                    smooth=True,
                 ).fit(path)
                 result = neuro.seed_map(tool, where, nearest=nearest)
-                result.log_correlation.to_filename(files.path(f"{name}_seed_log_correlation.nii.gz"))
-                result.distance.to_filename(files.path(f"{name}_seed_distance.nii.gz"))
+                result.log_correlation.to_filename(results.path(f"{name}_seed_log_correlation.nii.gz"))
+                result.distance.to_filename(results.path(f"{name}_seed_distance.nii.gz"))
                 picture = plot_seed(result, background=_background_image(background), name=name)
-                picture.savefig(files.path(f"{name}_seed.png"), dpi=130)
+                picture.savefig(results.path(f"{name}_seed.png"), dpi=130)
             x, y, z = (float(value) for value in result.at)
             voxels = int(region_mask.sum())
             lines.append(f"{name}: seed at {x:g} {y:g} {z:g} mm, {voxels:,} voxels")
             told.append({"map": name, "seed": [x, y, z], "voxels": voxels})
-    _finish(work, files.published, {"maps": told}, lines)
+    _finish(work, results.published, {"maps": told}, lines)
 
 
 def _unique(names: list[str]) -> list[str]:

@@ -44,11 +44,7 @@ def fit(
         ),
     ] = None,
     compact: Annotated[
-        bool,
-        typer.Option(
-            "--compact",
-            help="A small file for predictions, without the labels.",
-        ),
+        bool, typer.Option("--compact", help="A small file for predictions, without the labels.")
     ] = False,
     learning: Learning = BY_DEFAULT,
     reading: ReadOptions = AS_FOUND,
@@ -91,9 +87,7 @@ def _reduced(estimator: Any) -> list[str]:
     """Notes about numbers that the user asked for and the table is too small for."""
     notes, anchors = [], len(estimator.anchors_)
     if not isinstance(estimator.n_anchors, str) and anchors < estimator.n_anchors:
-        notes.append(
-            f"n_anchors={estimator.n_anchors} was reduced to {anchors}: there are no more distinct rows"
-        )
+        notes.append(f"n_anchors={estimator.n_anchors} was reduced to {anchors}, the number of distinct rows")
     if not isinstance(estimator.n_neighbors, str) and estimator.n_neighbors > anchors:
         notes.append(f"n_neighbors={estimator.n_neighbors} was reduced to the number of anchors, {anchors}")
     return notes

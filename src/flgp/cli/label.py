@@ -11,15 +11,7 @@ import typer
 from ..tables import ReadOptions, TableError, read_whole, write_table
 from ..tables.identifiers import OWN_PREFIX, without_own
 from ..tables.writing import check_output
-from ._options import (
-    AS_FOUND,
-    Data,
-    Json,
-    Model,
-    Quiet,
-    load_model,
-    reads_table,
-)
+from ._options import AS_FOUND, Data, Json, Model, Quiet, load_model, reads_table
 from ._work import Work
 from .predict import rounded
 

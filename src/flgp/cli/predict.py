@@ -11,17 +11,7 @@ import typer
 from ..tables import ReadOptions, TableError, read_blocks
 from ..tables.identifiers import OWN_PREFIX, without_own
 from ..tables.writing import TableWriter, check_output
-from ._options import (
-    AS_FOUND,
-    Data,
-    Exposure,
-    Json,
-    Model,
-    Quiet,
-    Trials,
-    load_model,
-    reads_table,
-)
+from ._options import AS_FOUND, Data, Exposure, Json, Model, Quiet, Trials, load_model, reads_table
 from ._work import Work
 
 # Beyond this many radii from the nearest anchor a prediction is little more than the prior.
@@ -53,8 +43,7 @@ def predict(
         ),
     ] = _DIGITS,
     keep: Annotated[
-        bool,
-        typer.Option("--keep", help="Put the table's own columns before the predictions."),
+        bool, typer.Option("--keep", help="Put the table's own columns before the predictions.")
     ] = False,
     escape_formulas: Annotated[
         bool,

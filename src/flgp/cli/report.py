@@ -11,17 +11,7 @@ import typer
 from .._files import check_target
 from ..tables import ReadOptions, TableError, TableModel, own_columns, read_table
 from ..tables.model import labels, numbers
-from ._options import (
-    AS_FOUND,
-    Data,
-    Exposure,
-    Json,
-    Model,
-    Quiet,
-    Trials,
-    load_model,
-    reads_table,
-)
+from ._options import AS_FOUND, Data, Exposure, Json, Model, Quiet, Trials, load_model, reads_table
 from ._work import Work
 
 # With this many labels, which are those of the fit, the report measures how good the model is.

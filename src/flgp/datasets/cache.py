@@ -36,21 +36,8 @@ def cached_rows(
 ) -> Array:
     """Memory-map the float32 array ``name.npy``; make it first if it is missing or incomplete.
 
-    Parameters
-    ----------
-    name : str
-        Name of the file, without suffix; must determine the content.
-    make : callable
-        Returns the blocks of rows in order.
-    shape : tuple of int
-        Shape of the whole array.
-    cache_dir : str or Path, optional
-        See `cache_directory`.
-
-    Returns
-    -------
-    ndarray of float32
-        Memory-mapped, read only.
+    The name must determine the content. `make` returns the blocks of rows in order, `shape` is that of the
+    whole array.
     """
     path = cache_directory(cache_dir) / f"{name}.npy"
     ready = _open(path, shape)

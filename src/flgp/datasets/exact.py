@@ -31,12 +31,7 @@ def circle_distance(theta: npt.ArrayLike, other: npt.ArrayLike, *, radius: float
 
 
 def circle_heat_kernel(
-    theta: npt.ArrayLike,
-    other: npt.ArrayLike,
-    t: float,
-    *,
-    radius: float = 1.0,
-    measure: Measure = "volume",
+    theta: npt.ArrayLike, other: npt.ArrayLike, t: float, *, radius: float = 1.0, measure: Measure = "volume"
 ) -> Array:
     """Heat kernel of the circle, Σ_k (4πt)^(-1/2) exp(-(θ - θ' - 2πk)² / 4t) for radius 1.
 

@@ -109,11 +109,7 @@ def circles(n: int = 3000, *, random_state: RandomState = None) -> CirclesData:
 
 
 def circle(
-    n: int = 6000,
-    *,
-    sampling: Sampling = "grid",
-    noise_sd: float = 0.1,
-    random_state: RandomState = None,
+    n: int = 6000, *, sampling: Sampling = "grid", noise_sd: float = 0.1, random_state: RandomState = None
 ) -> CircleData:
     """Unit circle with f = sin θ + cos(3θ)/2; "grid" places the points equally spaced from θ = 0.
 
@@ -136,11 +132,7 @@ def circle(
 
 
 def sphere(
-    n: int = 6000,
-    *,
-    sampling: Sampling = "uniform",
-    noise_sd: float = 0.1,
-    random_state: RandomState = None,
+    n: int = 6000, *, sampling: Sampling = "uniform", noise_sd: float = 0.1, random_state: RandomState = None
 ) -> SphereData:
     """Unit sphere with f = 2 x₁x₂ + P₃(x₃), harmonics of degree 2 and 3; "grid" is the Fibonacci lattice.
 

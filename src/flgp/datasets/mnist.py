@@ -133,9 +133,8 @@ def _from_directory(directory: Path) -> Mnist:
     if missing:
         raise FileNotFoundError(
             f"No {', '.join(missing)} (with or without .gz) in {directory.absolute()}. Put the four "
-            f"MNIST files there, or let data_dir (--data-dir) or the environment variable {MNIST_VARIABLE} "
-            "name the directory that has them, or set neither: scikit-learn then fetches mnist_784 from "
-            "OpenML."
+            f"MNIST files there, set data_dir (--data-dir) or the environment variable {MNIST_VARIABLE} to "
+            "their directory, or set neither to fetch mnist_784 from OpenML."
         )
     found = {part: path for part, path in paths.items() if path is not None}
     halves = [_read_half(found[f"{half} images"], found[f"{half} labels"]) for half in ("train", "test")]
@@ -169,8 +168,8 @@ def _from_openml() -> Mnist:
         bunch = fetch_openml("mnist_784", version=1, as_frame=False, parser="liac-arff")
     except (OSError, ValueError) as error:  # network and HTTP errors; those of OpenML are ValueErrors
         raise FileNotFoundError(
-            "MNIST was looked for on OpenML, because neither data_dir (--data-dir) nor the environment "
-            f"variable {MNIST_VARIABLE} is set, and could not be fetched ({error}). Either of them may name "
-            f"a directory with the four idx files {', '.join(_FILES.values())} (with or without .gz)."
+            f"MNIST could not be fetched from OpenML ({error}). Set data_dir (--data-dir) or the environment "
+            f"variable {MNIST_VARIABLE} to a directory with the four idx files "
+            f"{', '.join(_FILES.values())} (with or without .gz)."
         ) from error
     return Mnist(bunch.data.astype(np.uint8).reshape(-1, 28, 28), bunch.target.astype(np.int64))

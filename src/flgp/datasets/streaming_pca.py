@@ -24,19 +24,9 @@ class Pca:
 
 
 def fit_pca(blocks: Callable[[], Iterable[Array]], n_components: int) -> Pca:
-    """Fit principal components in one pass over the blocks.
+    """Fit principal components in one pass over float32 blocks (b, p); each call of `blocks` starts anew.
 
-    Parameters
-    ----------
-    blocks : callable
-        Returns a new iterable of float32 blocks, each (b, p).
-    n_components : int
-        Number of components, at most p.
-
-    Returns
-    -------
-    Pca
-        In float32; the largest loading of each component is positive, so that the signs are reproducible.
+    The largest loading of each component is positive, so that the signs are reproducible.
     """
     count, shift, total, scatter = 0, None, np.zeros(0), np.zeros((0, 0))
     for block in blocks():

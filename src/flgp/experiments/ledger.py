@@ -20,13 +20,7 @@ CHECKSUM = "checksum"
 
 
 class Ledger:
-    """Rows of text in a file; those that are there already are in `rows`.
-
-    Parameters
-    ----------
-    path : Path
-    columns : sequence of str
-    """
+    """Rows of text in a file; those that are there already are in `rows`."""
 
     def __init__(self, path: Path, columns: Sequence[str]) -> None:
         self.path, self.columns = path, tuple(columns)

@@ -12,20 +12,7 @@ from .. import _stored
 from ..rows.even import EvenColumns
 from .fits import basis_suits, n_columns, n_coordinates, size_of
 from .learned import LEARNED, MODELS, PARAMETER, SECTIONS
-from .rules import (
-    A,
-    ArrayEntry,
-    ArrayRef,
-    ByName,
-    Check,
-    Maybe,
-    Numbers,
-    Record,
-    Text,
-    bind,
-    entries,
-    wrong,
-)
+from .rules import A, ArrayEntry, ArrayRef, ByName, Check, Maybe, Numbers, Record, Text, bind, entries, wrong
 from .schema import SCHEMA
 
 _NEEDED = ("n_features_in_", "geometry_", "basis_", "eigenvalues_", "bandwidth_", "n_graph_components_")

@@ -68,7 +68,6 @@ class Classes:
     """Classes (C,): different from each other and sorted."""
 
     def __call__(self, check: Check, node: Any, where: str, scope: dict[str, int]) -> ArrayRef:
-        """The array's reference."""
         ref = Numbers(("C",), -(2**62), 2**62, "biufU")(check, node, where, scope)
 
         def sorted_once(classes: np.ndarray) -> bool:
@@ -82,7 +81,6 @@ class Predictions:
     """A prediction for every fitted row, (n,) or (n, k)."""
 
     def __call__(self, check: Check, node: Any, where: str, scope: dict[str, int]) -> ArrayRef:
-        """The array's reference."""
         ref = check.reference(node, where)
         axes = ("n",) if len(ref.shape) == 1 else ("n", "outputs")
         kinds = "biufU" if len(ref.shape) == 1 else "f"

@@ -68,9 +68,7 @@ Scope = dict[str, int]
 class Rule(Protocol):
     """One kind of value."""
 
-    def __call__(self, check: Check, node: Any, where: str, scope: Scope) -> Any:
-        """What the node holds; raises ModelFileError if it may not hold that."""
-        ...
+    def __call__(self, check: Check, node: Any, where: str, scope: Scope) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -245,16 +243,9 @@ class Real:
     infinite: bool = False
 
     def __call__(self, check: Check, node: Any, where: str, scope: Scope) -> float:
-        """The number."""
         value = float(number(node, where, "f"))
-        fine = (
-            self.nan
-            if math.isnan(value)
-            else self.infinite
-            if math.isinf(value)
-            else self.low <= value <= self.high
-        )
-        if not fine:
+        exempt = self.nan if math.isnan(value) else self.infinite and math.isinf(value)
+        if not exempt and not self.low <= value <= self.high:
             raise wrong(where, f"is {value!r}, not between {self.low:g} and {self.high:g}")
         return value
 
@@ -268,7 +259,6 @@ class Whole:
     dimension: str | None = None
 
     def __call__(self, check: Check, node: Any, where: str, scope: Scope) -> int:
-        """The integer."""
         value = int(number(node, where, "i"))
         if not self.low <= value <= self.high:
             raise wrong(where, f"is {value}, not between {self.low} and {self.high}")
@@ -282,7 +272,6 @@ class Flag:
     """True or false."""
 
     def __call__(self, check: Check, node: Any, where: str, scope: Scope) -> bool:
-        """The flag."""
         if type(node) is not bool:
             raise wrong(where, "is neither true nor false")
         return node
@@ -295,7 +284,6 @@ class Text:
     choices: tuple[str, ...] | None = None
 
     def __call__(self, check: Check, node: Any, where: str, scope: Scope) -> str:
-        """The string."""
         if not isinstance(node, str) or (self.choices is not None and node not in self.choices):
             raise wrong(where, f"is not one of {', '.join(self.choices or ('text',))}")
         if not proper_text(node):
@@ -315,7 +303,6 @@ class Maybe:
     rule: Rule
 
     def __call__(self, check: Check, node: Any, where: str, scope: Scope) -> Any:
-        """None, or what the other rule finds."""
         return None if node is None else self.rule(check, node, where, scope)
 
 
@@ -328,7 +315,6 @@ class Either:
     otherwise: Rule
 
     def __call__(self, check: Check, node: Any, where: str, scope: Scope) -> Any:
-        """What the rule for this form finds."""
         return (self.rule if self.has_form(node) else self.otherwise)(check, node, where, scope)
 
 
@@ -343,7 +329,6 @@ class A:
         self.names, self.same, self.common = names, same, common
 
     def __call__(self, check: Check, node: Any, where: str, scope: Scope) -> Record:
-        """The concept's record."""
         key = json.dumps(node, sort_keys=True) if self.common else ""
         found = check.common.get(key) or check.record(node, where, self.names)
         if self.common:
@@ -368,7 +353,6 @@ class Several:
     dimension: str | None = None
 
     def __call__(self, check: Check, node: Any, where: str, scope: Scope) -> list[Any]:
-        """What the rule finds in each."""
         if self.form == "tuple":
             node = content_of(node, "tuple")
         if not isinstance(node, list) or not self.least <= len(node) <= self.most:
@@ -388,7 +372,6 @@ class ByName:
     rule: Rule
 
     def __call__(self, check: Check, node: Any, where: str, scope: Scope) -> dict[str, Any]:
-        """What the rule finds, by name."""
         content = content_of(node, "dict")
         if not isinstance(content, dict):
             raise wrong(where, "is not a dict")
@@ -412,7 +395,6 @@ class Numbers:
     total: float | None = None  # what the values sum to
 
     def __call__(self, check: Check, node: Any, where: str, scope: Scope) -> ArrayRef:
-        """The array's reference."""
         ref = check.reference(node, where)
         dtype, shape = ref.entry.dtype, ref.entry.shape
         if dtype.kind not in self.kinds or (dtype.kind == "f" and dtype.itemsize != 8):
@@ -477,7 +459,6 @@ class Sparse:
     high: float
 
     def __call__(self, check: Check, node: Any, where: str, scope: Scope) -> tuple[int, ...]:
-        """The shape."""
         parts = content_of(node, "sparse")
         if not isinstance(parts, list) or len(parts) != 4 or not isinstance(parts[3], list):
             raise wrong(where, "is not a sparse matrix")
@@ -507,7 +488,6 @@ class Given:
     depth: int = 4
 
     def __call__(self, check: Check, node: Any, where: str, scope: Scope) -> Any:
-        """The value, arrays as references."""
         if node is None or type(node) is bool:
             return node
         if isinstance(node, str):
@@ -572,7 +552,6 @@ class Objects:
     shape: tuple[int | str, ...] | None = None
 
     def __call__(self, check: Check, node: Any, where: str, scope: Scope) -> list[Any]:
-        """The entries."""
         entries(node, where, {"objects": 0, "shape": 0})
         items, sizes = node["objects"], node["shape"]
         if not isinstance(items, list) or not isinstance(sizes, list) or len(sizes) > 8:

@@ -119,9 +119,7 @@ SCHEMA: dict[str, Concept] = {
     "exponential likelihood": likelihood(shape=Real(1.0, 1.0)),
     "Gaussian likelihood": likelihood(noise_variance=Maybe(positive_variance)),
     "heteroscedastic Gaussian likelihood": likelihood(
-        noise_variance=Maybe(positive_variance),
-        noise_time=Maybe(positive),
-        noise_spread=Maybe(positive),
+        noise_variance=Maybe(positive_variance), noise_time=Maybe(positive), noise_spread=Maybe(positive)
     ),
     "Poisson likelihood": likelihood(),
     "negative binomial likelihood": likelihood(dispersion=Maybe(positive)),
@@ -144,16 +142,8 @@ SCHEMA: dict[str, Concept] = {
     "log-normal prior": prior(median=positive_variance, spread=positive),
     "half-normal prior": prior(scale=Real(1e-115, LEVEL)),
     "inverse-gamma prior": prior(shape=positive, rate=positive_variance),
-    "graph prior of time": prior(
-        p=Real(-1e60, 1e60),
-        tau=positive_variance,
-        q=positive,
-    ),
-    "paper prior of time": prior(
-        dimension=positive,
-        slowest=positive_variance,
-        power=Real(-1e60, 1e60),
-    ),
+    "graph prior of time": prior(p=Real(-1e60, 1e60), tau=positive_variance, q=positive),
+    "paper prior of time": prior(dimension=positive, slowest=positive_variance, power=Real(-1e60, 1e60)),
     "heat kernel": kernel(),
     "Matérn kernel": kernel(nu=positive),
     # -- eigenfunctions
@@ -226,9 +216,7 @@ SCHEMA: dict[str, Concept] = {
         set_sizes=Maybe(Several(Whole(1), 2)),
     ),
     "point cloud": fitted(
-        graph=A("anchors and their neighbourhoods"),
-        given_bandwidth=Maybe(positive),
-        in_memory=Flag(),
+        graph=A("anchors and their neighbourhoods"), given_bandwidth=Maybe(positive), in_memory=Flag()
     ),
     "landmarks": fitted(
         fits.landmarks,
@@ -240,21 +228,11 @@ SCHEMA: dict[str, Concept] = {
         given_bandwidth=Maybe(positive),
     ),
     "fitted circle": fitted(period=Real(1e-160, LEVEL)),
-    "fitted interval": fitted(
-        fits.ordered,
-        low=level,
-        high=level,
-        unit=Real(1e-250, LEVEL),
-    ),
+    "fitted interval": fitted(fits.ordered, low=level, high=level, unit=Real(1e-250, LEVEL)),
     "fitted sphere": fitted(n_columns=Whole(2, 3)),
     "fitted tangential fields on the sphere": fitted(divergent=share),
     "fitted graph": fitted(n_nodes=Whole(1), adjacency=Maybe(Sparse(("N", "N"), 0.0, 1e150))),
-    "fitted mesh": fitted(
-        fits.surface,
-        **triangles,
-        n_columns=Whole(1, 3),
-        radius=distance,
-    ),
+    "fitted mesh": fitted(fits.surface, **triangles, n_columns=Whole(1, 3), radius=distance),
     "fitted tangential fields on a mesh": fitted(surface=A("fitted mesh"), divergent=share),
     "fitted product of geometries": fitted(
         fits.fitted_product,
@@ -264,11 +242,7 @@ SCHEMA: dict[str, Concept] = {
     # -- terms
     "terms": concept(parts=Several(A("term"), 0, 1000)),
     "constant term": concept(mean=level, variance=Maybe(variance)),
-    "manifold term": term(
-        basis=A("basis"),
-        kernel=A("kernel"),
-        time_prior=A("prior"),
-    ),
+    "manifold term": term(basis=A("basis"), kernel=A("kernel"), time_prior=A("prior")),
     "linear term": term(
         fits.linear,
         columns=indices("q"),
@@ -282,17 +256,9 @@ SCHEMA: dict[str, Concept] = {
         even=Maybe(A("even columns")),
         on_cloud=Flag(),
     ),
-    "groups term": term(
-        column=Whole(),
-        levels=Numbers(("G",), -POINT, POINT, ascending=True),
-        label=Text(),
-    ),
+    "groups term": term(column=Whole(), levels=Numbers(("G",), -POINT, POINT, ascending=True), label=Text()),
     "local term by features": term(points=points("k", "q"), inverse=Numbers(("k", "k"), -1e10, 1e10)),
-    "local term": concept(
-        kernel=Text(LOCAL_KERNELS),
-        spacing=distance,
-        extent=distance,
-    ),
+    "local term": concept(kernel=Text(LOCAL_KERNELS), spacing=distance, extent=distance),
     "local process": concept(
         kernel=Text(LOCAL_KERNELS),
         length_scale=distance,
@@ -352,14 +318,10 @@ SCHEMA: dict[str, Concept] = {
         factor=levels("K", "K"),
     ),
     "posterior of the weights": field(
-        fits.compact_field,
-        mean=levels("M"),
-        triangle=levels("T"),
-        constant=level,
+        fits.compact_field, mean=levels("M"), triangle=levels("T"), constant=level
     ),
     "posterior of f with a local term": field(
-        features=A("Gaussian posterior of f", same="K"),
-        posterior=A("posterior of a local term", same="K"),
+        features=A("Gaussian posterior of f", same="K"), posterior=A("posterior of a local term", same="K")
     ),
     "draws of f": field(
         fits.field_draws,

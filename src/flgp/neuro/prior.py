@@ -25,20 +25,9 @@ def prior_correlation(model: FLGPRegressor, X: Array, seed: Array) -> Array:
 
 
 def region_correlation(model: FLGPRegressor, X: Array, region: IntArray, n_regions: int) -> Array:
-    """Prior correlation between the means of f over regions.
+    """Prior correlation (K, K) between the means of f over K regions.
 
-    Parameters
-    ----------
-    model : fitted FLGP estimator
-    X : array of shape (n, p)
-    region : int array of shape (n,)
-        The region of each point, numbered from 0; negative for no region.
-    n_regions : int
-        K.
-
-    Returns
-    -------
-    array of shape (K, K)
+    `region` (n,) is the region of each point, numbered from 0; negative for none.
     """
     inside = np.flatnonzero(region >= 0)
     sums: Any = 0.0

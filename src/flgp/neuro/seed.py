@@ -29,19 +29,8 @@ class SeedMap:
 def find_voxel(coordinates: Array, at: Any, *, voxel_size: float, nearest: bool = False) -> int:
     """Position of the voxel at a point in millimetres.
 
-    Parameters
-    ----------
-    coordinates : array of shape (n, 3)
-    at : three numbers
-    voxel_size : float
-        A point further than this from every voxel centre is outside the mask.
-    nearest : bool
-        Take the nearest voxel, however far away it is.
-
-    Raises
-    ------
-    ImageError
-        If the point is outside; names the nearest voxel and its distance.
+    A point further than `voxel_size` from every voxel centre is outside the mask, which is an error unless
+    the `nearest` voxel is asked for.
     """
     point = np.asarray(at, dtype=float)
     if point.shape != (3,) or not np.isfinite(point).all():

@@ -84,14 +84,8 @@ def plot_geodesic(
 ) -> Figure:
     """Prior correlation with a vertex, on the surface and against the geodesic and straight distances.
 
-    Parameters
-    ----------
-    tool : fitted SurfaceReconstructor
-    vertex : int
-    shape : Mesh, optional
-        Another shape of the same surface to draw on, such as the inflated one.
-    reach : float
-        Geodesic distance, in mm, up to which vertices are shown.
+    `shape` is another shape of the same surface to draw on, such as the inflated one; `reach` is the geodesic
+    distance, in mm, up to which vertices are shown.
     """
     mesh = tool.mesh_
     correlation = prior_correlation(tool.model_, tool.points_, tool.points_[vertex])

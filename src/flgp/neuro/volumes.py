@@ -30,11 +30,11 @@ class Volume:
 
     def coordinates(self, mask: BoolArray) -> Array:
         """Voxel centres in millimetres, shape (n, 3), in the order of `data[mask]`."""
-        return to_millimetres(np.argwhere(mask), self.affine)
+        return nib.affines.apply_affine(self.affine, np.argwhere(mask))
 
     def at(self, index: IntArray) -> Array:
         """Centre (3,) in millimetres of one voxel, index (3,)."""
-        return to_millimetres(index, self.affine)
+        return nib.affines.apply_affine(self.affine, index)
 
     def image(self, data: Array, *, keep_range: bool = True) -> Any:
         """A NIfTI image of single precision on this grid, with this header.
@@ -53,11 +53,6 @@ class Volume:
         if not keep_range:
             image.header["cal_min"] = image.header["cal_max"] = 0.0
         return image
-
-
-def to_millimetres(index: IntArray, affine: Array) -> Array:
-    """Voxel indices (n, 3) to millimetres (n, 3)."""
-    return nib.affines.apply_affine(affine, index)
 
 
 def read_volume(image: Any, *, affine: Any = None, index: int | None = None, what: str = "the map") -> Volume:
@@ -143,13 +138,6 @@ def checked_index(index: int | None, count: int, what: str, parts: str) -> int:
     return index or 0
 
 
-def same_grid(volume: Volume, other: Volume) -> bool:
-    """Whether two volumes have the same voxels."""
-    return volume.data.shape == other.data.shape and np.allclose(
-        volume.affine, other.affine, rtol=0, atol=_GRID_TOLERANCE
-    )
-
-
 def on_grid_of(volume: Volume, like: Volume, *, resample: bool, nearest: bool = True) -> Volume:
     """`volume` on the grid of `like`.
 
@@ -158,7 +146,8 @@ def on_grid_of(volume: Volume, like: Volume, *, resample: bool, nearest: bool = 
     ImageError
         With both shapes and affines, if the grids differ and `resample` is False.
     """
-    if same_grid(volume, like):
+    same = np.allclose(volume.affine, like.affine, rtol=0, atol=_GRID_TOLERANCE)
+    if same and volume.data.shape == like.data.shape:
         return volume
     if not resample:
         raise ImageError(

@@ -14,23 +14,10 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 12, 10, 42
 
 
 class Chart:
-    """Axes with ticks on which lines, points and guides are drawn.
-
-    Parameters
-    ----------
-    x, y : (low, high)
-    x_label, y_label : str
-    log_x : bool
-        Show x on a logarithmic scale.
-    """
+    """Axes with ticks on which lines, points and guides are drawn; `x` and `y` are their ends."""
 
     def __init__(
-        self,
-        x: tuple[float, float],
-        y: tuple[float, float],
-        x_label: str,
-        y_label: str,
-        log_x: bool = False,
+        self, x: tuple[float, float], y: tuple[float, float], x_label: str, y_label: str, log_x: bool = False
     ) -> None:
         self._log = log_x
         self._x = (np.log10(x[0]), np.log10(x[1])) if log_x else x

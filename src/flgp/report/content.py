@@ -29,17 +29,11 @@ def viewer_data(
     feature_names: list[str],
     target: str,
 ) -> dict[str, Any]:
-    """The JSON that the viewer reads.
+    """The JSON that the viewer reads, about points X (n, p).
 
-    Parameters
-    ----------
-    model : fitted FLGPRegressor or FLGPClassifier
-    X : array of shape (n, p), the points shown
-    answers : prediction (n,), uncertainty (n,), and class probabilities (n, C) or None
-    label : array of shape (n,), NaN where unlabelled; class codes for a classifier. None: no labels at all
-    numbers : array of shape (n,), of their rows in the table
-    feature_names : names of the columns of X
-    target : name of what is predicted
+    `answers` are the prediction (n,), its uncertainty (n,), and class probabilities (n, C) or None. `label`
+    (n,) is NaN where unlabelled and holds class codes for a classifier; None: no labels at all. `numbers`
+    (n,) are the numbers of the rows in the table.
     """
     prediction, uncertainty, probability = answers
     inputs = model._inputs(X)
@@ -94,12 +88,8 @@ def channels(
 ) -> list[dict[str, Any]]:
     """What else the points can be coloured by: held-out surprise, distance, and the first columns.
 
-    Parameters
-    ----------
-    distance : array of shape (n,), of the points shown
-    columns : the user's, with the values of all rows
-    evaluation : Evaluation or None
-    rows : array of shape (n,), the rows that are shown
+    `distance` (n,) is that of the points shown, `columns` have the values of all rows, `rows` (n,) are those
+    shown.
     """
     found: list[dict[str, Any]] = []
     if evaluation is not None:

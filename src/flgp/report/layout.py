@@ -25,12 +25,7 @@ _SHARE_OF_COLUMNS = 0.01
 def neighborhoods(model: Any, X: Array, places: Places, others: Array) -> tuple[Array, Array]:
     """Positions (n, 2) of the rows of X and (m, 2) of other points, close ones close to each other.
 
-    Parameters
-    ----------
-    model : fitted model
-    X : array of shape (n, p), at least `FEWEST` rows
-    places : where these are on the geometry of the model
-    others : array of shape (m, p)
+    There are at least `FEWEST` rows; `places` is where they are on the geometry of the model.
     """
     n_modes = min(len(model.eigenvalues_), max(_MODES, model.basis_.n_parts + _BEYOND_PARTS), _MOST_MODES)
     nodes = model.basis_.at_nodes(np.eye(len(model.eigenvalues_))[:, :n_modes])

@@ -17,15 +17,7 @@ _SAMPLE = 20_000  # rows that the principal components are computed from
 
 
 def maps(model: Any, X: Array, places: Places, feature_names: list[str]) -> list[dict[str, Any]]:
-    """Positions of points and anchors, the most telling map first.
-
-    Parameters
-    ----------
-    model : fitted model
-    X : array of shape (n, p)
-    places : where these are on the geometry of the model
-    feature_names : names of the columns
-    """
+    """Positions of points and anchors, the most telling map first."""
     nodes = getattr(model, "anchors_", None)
     anchors = X[:0] if nodes is None else np.asarray(nodes)[:, : X.shape[1]]
     whole = anchors.shape[1] == X.shape[1]

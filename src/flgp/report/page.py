@@ -18,8 +18,8 @@ from .. import views
 from .._files import write_text
 from .._progress import stage
 from .._typing import Array, BoolArray, IntArray
+from ..metrics import ReliabilityCurve
 from ..model_selection import Evaluation
-from ..rows.labels import is_missing_label
 from ..tables import OwnColumn
 from .charts import Chart, spread
 from .content import channels, viewer_data
@@ -86,7 +86,7 @@ def write_report(
     if columns is None:
         columns = [OwnColumn(name, [k], X[:, k]) for k, name in enumerate(names)]
     every = np.arange(1, len(X) + 1) if numbers is None else np.asarray(numbers, dtype=int)
-    known = np.zeros(len(X), dtype=bool) if y is None else labeled(model, y)
+    known = np.zeros(len(X), dtype=bool) if y is None else views.labeled(model, y)
     rows: IntArray = np.arange(len(X))
     said = _notes(notes)
     if len(X) > max_points:
@@ -140,27 +140,27 @@ def _notes(notes: Sequence[str]) -> str:
 
 
 def _held_out(found: Evaluation) -> str:
-    """Stated against observed probability, of rows that were predicted without their labels."""
-    classes = found.classes is not None
+    """Calibration of rows that were predicted without their labels."""
+    text = (
+        f"{len(found.y):,} labelled rows, each predicted without its own label. Dots on the dashed line are "
+        "well calibrated."
+    )
+    return _calibration(
+        "Can the stated probabilities be trusted?", found.reliability, found.classes is not None, text
+    )
+
+
+def _calibration(title: str, curve: ReliabilityCurve, classes: bool, text: str) -> str:
+    """Stated against observed probability."""
     what = ("probability of the interval", "share of labels inside")
     if classes:
         what = ("probability of the predicted class", "share that was right")
     chart = Chart(_SHARES, _SHARES, *what)
     chart.line(np.array([0.0, 1.0]), np.array([0.0, 1.0]), "guide")
-    curve = found.reliability
     if not classes:  # bins of classes may hold a row each: a line through them would mislead
         chart.line(curve.confidence, curve.accuracy)
     chart.points(curve.confidence, curve.accuracy, 2.5 + 4 * np.sqrt(curve.count / curve.count.max()))
-    text = (
-        f"{len(found.y):,} labelled rows, each predicted without its own label. Dots on the dashed line are "
-        "well calibrated."
-    )
-    return _card("Can the stated probabilities be trusted?", chart, text)
-
-
-def labeled(model: Any, y: Any) -> BoolArray:
-    """Which rows have a label."""
-    return ~is_missing_label(np.asarray(y), getattr(model, "unlabeled", None))
+    return _card(title, chart, text)
 
 
 def codes(model: Any, y: Any, known: BoolArray) -> Array:
@@ -209,16 +209,9 @@ def _quality(model: Any, X: Array, y: Any, known: BoolArray, sizes: dict[str, An
     if _fitted_on(model, number[rows]):
         caution = "The model was fitted on these labels, so this is optimistic."
     truth = model.classes_[number[rows].astype(int)] if is_classifier(model) else number[rows]
-    found = views.calibration(model, X[rows], truth, **_taken(sizes, rows))
-    what = ("probability of the predicted class", "share that was right")
-    if not is_classifier(model):
-        what = ("probability of the interval", "share of labels inside")
-    chart = Chart(_SHARES, _SHARES, *what)
-    chart.line(np.array([0.0, 1.0]), np.array([0.0, 1.0]), "guide")
-    chart.line(found.stated, found.observed)
-    chart.points(found.stated, found.observed, 2.5 + 4 * np.sqrt(found.counts / found.counts.max()))
+    curve = views.calibration(model, X[rows], truth, **_taken(sizes, rows))
     text = f"{len(rows):,} labelled rows. {caution}"
-    cards = [_card("Reliability", chart, text)]
+    cards = [_calibration("Reliability", curve, is_classifier(model), text)]
     shown = rows if len(rows) <= _RESIDUALS else rows[np.linspace(0, len(rows) - 1, _RESIDUALS).astype(int)]
     return [*cards, _residuals(model, X[shown], number[shown], caution, _taken(sizes, shown))]
 

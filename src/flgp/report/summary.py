@@ -21,7 +21,7 @@ _MOST_CLASSES = 15  # of which a confusion matrix is readable
 _FEW_CLASSES, _SHORT_NAME = 4, 3  # names of more classes stand upright
 _EFFECT_ROWS, _EFFECT_COLUMNS = 400, 60
 _SAME = 1e-9  # relative difference of predictions that are the same
-_NEARLY_ALL = 0.995  # never call it 100 of 100
+_NEARLY_ALL = 0.99  # never call it 100 of 100
 _CLEAR_ENOUGH = 0.2  # width of an interval
 _FAR = 1.0  # farther than all fitted points
 
@@ -43,9 +43,10 @@ def headline(
         low, high = found.interval
         value = found.scores["flgp"][found.main]
         if classes:
+            cases = round(100 * min(value, _NEARLY_ALL))
             sentence = (
-                f"The model predicts {name} and is right in about {_in_hundred(value)} on rows whose label "
-                f"it has not seen{_open(low, high, len(found.y))}."
+                f"The model predicts {name} and is right in about {cases} of 100 cases on rows whose "
+                f"label it has not seen{_open(low, high, len(found.y))}."
             )
             cards.append(
                 ("right, held out", f"{100 * value:.1f} %", f"{100 * low:.0f} to {100 * high:.0f} %")
@@ -71,13 +72,6 @@ def headline(
         )
     more = "".join(f"<p>{escape(line)}</p>" for line in said)
     return f'<p class="lead">{escape(sentence)}</p><dl class="numbers">{shown}</dl>{more}'
-
-
-def _in_hundred(share: float) -> str:
-    """A share in words."""
-    if share >= _NEARLY_ALL:
-        return "99 of 100 cases"
-    return f"{round(100 * share)} of 100 cases"
 
 
 def _open(low: float, high: float, n_labeled: int) -> str:

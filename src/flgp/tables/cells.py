@@ -13,63 +13,18 @@ from .._typing import Array, BoolArray
 
 # Cells that mean "missing" wherever they stand, in lower case.
 MISSING = frozenset(
-    [
-        "",
-        "?",
-        "na",
-        "n/a",
-        "n.a.",
-        "#n/a",
-        "nan",
-        "null",
-        "nil",
-        "-",
-        "--",
-        "---",
-        "–",
-        "—",
-        "<na>",
-        "(null)",
-        "#div/0!",
-        "#value!",
-        "#ref!",
-        "#num!",
-        "#name?",
-        "#null!",
-        "k.a.",
-        "k. a.",
-        "k.a",
-        "keine angabe",
-        "n. a.",
-        "n.b.",
-        "#nv",
-        "#wert!",
-        "#bezug!",
-        "#zahl!",
-        "#n/d",
-        "#valeur!",
-    ]
+    (
+        *("", "?", "na", "n/a", "n.a.", "#n/a", "nan", "null", "nil", "-", "--", "---", "–", "—", "<na>"),
+        *("(null)", "#div/0!", "#value!", "#ref!", "#num!", "#name?", "#null!", "k.a.", "k. a.", "k.a"),
+        *("keine angabe", "n. a.", "n.b.", "#nv", "#wert!", "#bezug!", "#zahl!", "#n/d", "#valeur!"),
+    )
 )
 # These may be values of a category; among numbers they mean "missing", too.
 MISSING_AMONG_NUMBERS = frozenset(
-    [
-        "none",
-        ".",
-        "..",
-        "missing",
-        "unknown",
-        "unk",
-        "nd",
-        "n.d.",
-        "x",
-        "*",
-        "not available",
-        "keine",
-        "unbekannt",
-        "entfällt",
-        "inconnu",
-        "error",
-    ]
+    (
+        *("none", ".", "..", "missing", "unknown", "unk", "nd", "n.d.", "x", "*", "not available", "keine"),
+        *("unbekannt", "entfällt", "inconnu", "error"),
+    )
 )
 # A column with at least this share of numbers (or dates) is one, and the other cells are mistakes.
 MOSTLY = 0.9
@@ -150,11 +105,6 @@ def numbers_of(texts: Any, decimal: str = ".") -> Numbers | None:
     """Numbers, if most cells (objects, None where missing) are; None if the column is text.
 
     They also are where all other cells hold the same word or two, however many these are.
-
-    Parameters
-    ----------
-    texts : Series of objects
-    decimal : decimal mark of the file
     """
     import pandas
 
@@ -253,11 +203,7 @@ def booleans_of(texts: Any) -> Array | None:
 def dates_of(texts: Any, order: str | None = None) -> tuple[Any, str | None] | None:
     """Dates in a text column (NaT where missing or broken) and a note, if most cells are dates.
 
-    Parameters
-    ----------
-    texts : Series of objects
-    order : {"day-first", "month-first"}, optional
-        How to read 03/04/2021. Default: by looking for a number above 12.
+    `order` says how to read 03/04/2021, "day-first" or "month-first"; None: by looking for a number above 12.
     """
     import pandas
 

@@ -17,14 +17,7 @@ _SENTINELS = (-9.0, -99.0, -999.0, -9999.0, -99999.0, 9999.0, 99999.0)
 
 
 def suspicions(frame: Any, target: str, features: Sequence[str]) -> list[str]:
-    """Notes about features that may be copies of the target, or hold marks of "missing" as numbers.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    target : str
-    features : names of columns
-    """
+    """Notes about features that may be copies of the target, or hold marks of "missing" as numbers."""
     labels = frame[target]
     labeled = labels.notna().to_numpy()
     notes = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,23 +29,10 @@ class TableModel:
     schema: Schema
 
     @classmethod
-    def fit(
-        cls, estimator: Any, frame: Any, schema: Schema, about: Mapping[str, str] | None = None
-    ) -> TableModel:
-        """Fit the estimator to a table; rows whose target is empty are unlabelled.
-
-        Parameters
-        ----------
-        estimator : FLGPRegressor or FLGPClassifier
-        frame : pandas.DataFrame
-        schema : Schema
-        about : columns about the labels, by the argument of `fit`: sample_weight, exposure, trials
-            Default: those of the schema.
-        """
+    def fit(cls, estimator: Any, frame: Any, schema: Schema) -> TableModel:
+        """Fit the estimator to a table; rows whose target is empty are unlabelled."""
         from ..likelihoods.observations import BadRows  # late, as in `is_classes`
 
-        if about is not None:
-            schema = replace(schema, about=dict(about))
         model = cls(estimator, schema)
         X, y, known = model.training(frame)
         if is_classes(estimator):

@@ -14,23 +14,13 @@ from .schema import Column, Schema, values_of
 
 @dataclass(frozen=True)
 class OwnColumn:
-    """A column of the user's table.
-
-    Parameters
-    ----------
-    name : str
-    features : numbers of the columns of X that it makes
-    values : array of shape (n,)
-        NaN where missing: numbers, days since 1970, hours, or numbers of levels.
-    kind : {"number", "date", "time", "level"}
-    levels : names, of a column of kind "level"
-    """
+    """A column of the user's table."""
 
     name: str
-    features: list[int]
-    values: Array
-    kind: str = "number"
-    levels: list[str] | None = None
+    features: list[int]  # numbers of the columns of X that it makes
+    values: Array  # (n,) NaN where missing: numbers, days since 1970, hours, or numbers of levels
+    kind: str = "number"  # number, date, time or level
+    levels: list[str] | None = None  # their names
 
 
 def own_columns(schema: Schema, frame: Any) -> list[OwnColumn]:

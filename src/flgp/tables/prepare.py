@@ -37,16 +37,9 @@ def prepare(
 ) -> Prepared:
     """Choose features, look at the target, and collect what the user should know.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    target : name of the column to predict
-    features, exclude : names of columns, several in one text if separated by commas
-    about : columns about the labels, by the argument of `fit`: sample_weight, exposure, trials
-    likelihood, task
-        As for `choose_target`.
-    scaling, missing
-        As for `Schema.of`.
+    `features` and `exclude` are names of columns, several in one text if separated by commas; `about` are
+    columns about the labels, by the argument of `fit`. Other parameters are those of `choose_target` and
+    `Schema.of`.
     """
     about = dict(about or {})
     names = [str(name) for name in frame.columns]

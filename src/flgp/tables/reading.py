@@ -135,7 +135,7 @@ class _Source:
         packed = path.suffix.lower() if path.suffix.lower() in PACKED else ""
         suffix = Path(path.stem).suffix.lower() if packed else path.suffix.lower()
         if suffix == ".xls":
-            raise TableError(f"{path.name} is in the old format of Excel. Save it as .xlsx or .csv.")
+            raise TableError(f"{path.name} is in the old .xls format. Save it as .xlsx or .csv.")
         if suffix not in READERS or (packed and suffix not in (*TEXTS, *JSON)):
             raise TableError(
                 f"{path.name} has an unknown file extension. Use one of {', '.join(READERS)}; text may be "
@@ -248,7 +248,7 @@ def _text_blocks(
         except pandas.errors.ParserWarning as error:
             raise TableError(
                 f"{source.name} has rows with more cells than the header has names ({len(found.names)}), "
-                f"when cut at each {found.spoken_sep}. Check the file, or give --sep."
+                f"when split at each {found.spoken_sep}. Check the file, or give --sep."
             ) from error
         except pandas.errors.ParserError as error:
             reason = str(error).rpartition("C error: ")[2].strip().rstrip(".")
@@ -274,7 +274,7 @@ def _reader(file: IO[bytes], found: TextFormat, rows: int | None, dtype: Any) ->
             skipinitialspace=True,
             skip_blank_lines=False,
             keep_default_na=False,
-            na_values=[""],  # other marks of "missing" are looked for, and told
+            na_values=[""],  # other marks of "missing" are detected and noted
             low_memory=False,
             chunksize=rows or sys.maxsize,
         )

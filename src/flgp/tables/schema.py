@@ -295,7 +295,7 @@ class _Maker:
         if count:
             self.notes.append(
                 f"column {column.name!r} has {count:,} missing value(s) of {n:,}: replaced by "
-                f"{_shown(column)}, and marked by a column of their own"
+                f"{_shown(column)}, and marked in an extra column"
             )
 
 

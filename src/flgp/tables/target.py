@@ -29,15 +29,9 @@ class Target:
 
 
 def choose_target(values: Any, likelihood: str = "auto", task: str | None = None) -> Target:
-    """What to predict in a column.
+    """What to predict in a column: a likelihood or "classes"; "auto" looks at the column.
 
-    Parameters
-    ----------
-    values : pandas.Series
-    likelihood : str
-        "classes" or a likelihood; "auto" looks at the column.
-    task : {"classification", "regression", "counts"}, optional
-        The same question in plainer words.
+    `task` asks the same in plainer words: "classification", "regression" or "counts".
     """
     name = str(values.name)
     notes: list[str] = []
@@ -112,32 +106,34 @@ def _check_classes(values: Any, name: str, asked: bool, notes: list[str]) -> Non
         text = f"The target {name!r} has one class only, {only!r}, in {rows:,} labelled row(s)"
         if not asked:
             raise TableError(
-                f"{text}: there is nothing to tell apart. Label rows of another class, or go on with "
-                "--task classification."
+                f"{text}: there is nothing to tell apart. Label rows of another class, or use "
+                "--task classification anyway."
             )
         notes.append(text[0].lower() + text[1:])
     many = count > _MANY_CLASSES and rows / count < _ROWS_PER_CLASS
     if (many or (identifier(values, name) and rows > _FEW_VALUES)) and not asked:
         raise TableError(
             f"The target {name!r} has {count:,} different values in {rows:,} labelled row(s), which "
-            "looks like names or free text rather than classes. Name another --target, or say "
+            "looks like names or free text rather than classes. Name another --target, or use "
             "--task classification."
         )
     if count > 5 * _MANY_CLASSES:
-        notes.append(f"the target {name!r} has {count:,} classes: the fit takes time in proportion")
+        notes.append(
+            f"the target {name!r} has {count:,} classes: the time of the fit grows with their number"
+        )
 
 
 def _check_numbers(values: Any, name: str, asked: bool, notes: list[str]) -> None:
     known = values.dropna()
     if not asked and (identifier(values, name) or numbers_the_rows(values)):
         raise TableError(
-            f"The target {name!r} numbers the rows, as an identifier does. Name another --target, or say "
+            f"The target {name!r} numbers the rows, as an identifier does. Name another --target, or use "
             "--task regression."
         )
     if known.nunique() == 1 and len(known) > 1:
         text = f"The target {name!r} is {known.iloc[0]:g} in all {len(known):,} labelled rows"
         if not asked:
             raise TableError(
-                f"{text}: there is nothing to learn. Name another --target, or say --task regression."
+                f"{text}: there is nothing to learn. Name another --target, or use --task regression."
             )
         notes.append(text[0].lower() + text[1:])

@@ -27,19 +27,8 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _OLD = [
-    "cp1251",
-    "cp1253",
-    "cp1250",
-    "cp1254",
-    "cp1255",
-    "cp1256",
-    "cp1257",
-    "shift_jis",
-    "gb18030",
-    "big5",
-    "euc_kr",
-    "euc_jp",
-    "koi8_r",
+    *(f"cp125{page}" for page in (1, 3, 0, 4, 5, 6, 7)),
+    *("shift_jis", "gb18030", "big5", "euc_kr", "euc_jp", "koi8_r"),
 ]
 _NUMBER = re.compile(r"[-+]?\d*[.,]?\d+([eE][-+]?\d+)?")
 _WITH_COMMA = re.compile(r"[-+]?\d+,\d+")
@@ -78,18 +67,10 @@ def find_format(
     header: bool = True,
     preferred: str = ",",
 ) -> TextFormat:
-    """The format of a text table.
+    """The format of a text table, whose `source` opens it at its beginning.
 
-    Parameters
-    ----------
-    source : function that opens the file at its beginning
-    name : str
-        The file's name, for messages.
-    encoding, sep, decimal : str, optional
-        Used as they are rather than looked for.
-    header : bool
-        False: the first line holds data.
-    preferred : separator to take where several would do
+    `name` is for messages; encoding, sep and decimal are used as they are if given. Of several separators
+    that would do, the `preferred` one is taken.
     """
     notes: list[str] = []
     encoding = _checked(encoding) if encoding is not None else _find_encoding(source, notes)
@@ -119,7 +100,7 @@ def find_format(
         notes.insert(
             0,
             f"columns are separated by {found.spoken_sep}, decimals are written with {decimal!r} "
-            "(--sep and --decimal overrule this)",
+            "(--sep and --decimal override this)",
         )
     return found
 
@@ -205,7 +186,7 @@ def _first_lines(source: Opener, encoding: str, name: str) -> tuple[list[str], b
         text = decoder.decode(start, final=whole)
     except UnicodeError as error:
         raise TableError(
-            f"{name} is not encoded as {encoding}. Leave --encoding out to have it looked for."
+            f"{name} is not encoded as {encoding}. Leave out --encoding to have it detected."
         ) from error
     lines = text.splitlines()
     if not whole and len(lines) > 1:
@@ -314,7 +295,7 @@ def _names(first: list[str], data: list[list[str]], notes: list[str]) -> list[st
         return named
     if all(not fields[-1] for fields in data if len(fields) == width):
         return [*named, f"Unnamed: {width - 1}"]  # every row ends with a separator
-    notes.append("the header has one name less than there are columns: the first holds row names")
+    notes.append("the header has one name fewer than there are columns: the first column holds row names")
     return ["row", *named]
 
 

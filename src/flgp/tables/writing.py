@@ -23,10 +23,7 @@ _NUMBER = re.compile(r"[-+][\d.,]*\d[.,]?([eE][-+]?\d+)?")
 
 
 def write_table(
-    frame: Any,
-    path: str | os.PathLike[str],
-    escape_formulas: bool = False,
-    dialect: Dialect | None = None,
+    frame: Any, path: str | os.PathLike[str], escape_formulas: bool = False, dialect: Dialect | None = None
 ) -> None:
     """Write a DataFrame; the file extension sets the format.
 

@@ -220,7 +220,7 @@ def test_unknown_names_are_refused():
         main(["--draws", "0"])
     with pytest.raises(ValueError, match="--time-limit 0"):
         main(["--time-limit", "0"])
-    with pytest.raises(ValueError, match=r"'orl' is not there: no faces/orl.npz in --data-dir"):
+    with pytest.raises(ValueError, match=r"'orl' is not available: no faces/orl.npz in --data-dir"):
         main(["--sets", "orl"])
 
 

@@ -123,13 +123,7 @@ CASES = {
             {"n_anchors": 1500, "n_neighbors": 3, "n_eigenpairs": 100},
             _SLOW,
         ),
-        Case(
-            "baselines",
-            circles_problem,
-            (3_000, 9_000),
-            ("flgp-x", "glgp", "sparse-glgp"),
-            _CIRCLES,
-        ),
+        Case("baselines", circles_problem, (3_000, 9_000), ("flgp-x", "glgp", "sparse-glgp"), _CIRCLES),
         Case("volume", volume_problem, (70_746,), ("flgp", "gpboost-vecchia"), {"n_eigenpairs": 100}),
         Case(
             "spiral",

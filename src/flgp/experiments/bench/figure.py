@@ -11,12 +11,7 @@ from .runner import Run
 
 
 def plot_runs(runs: Sequence[Run]) -> Any:
-    """A figure with one row per case: CPU time against n with its fitted slope, and error against CPU time.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """One row per case: CPU time against n with its fitted slope, and error against CPU time."""
     from matplotlib.figure import Figure
 
     lines = [line for line in summaries(runs) if line.repeats]

@@ -77,29 +77,10 @@ def run_case(
     peers_python: str | None = None,
     report: Callable[[Run], None] = lambda run: None,
 ) -> list[Run]:
-    """Every method on the case at every size, `repeats` times, with the methods in turn.
+    """Every method on the case at every size, `repeats` times with a new problem, the methods in turn.
 
-    Parameters
-    ----------
-    case : Case
-    sizes : sequence of int, optional
-        n. Default: the sizes of the case.
-    methods : sequence of str, optional
-        Default: all methods of the case that are installed.
-    repeats : int
-        Runs per method, with a new problem each time.
-    threads : int
-        Threads that every method may use.
-    timeout : float
-        Seconds after which a run is stopped; its later repeats are skipped.
-    peers_python : str, optional
-        Another Python interpreter, in which peers may be installed.
-    report : callable
-        Called with every run as it ends.
-
-    Returns
-    -------
-    list of Run
+    Runs are stopped after `timeout` seconds, and the later repeats of that method are skipped. `peers_python`
+    is another interpreter in which peers may be installed. `report` is called with every run as it ends.
     """
     wanted = case.methods if methods is None else tuple(methods)
     unknown = set(wanted) - set(METHODS) - {"r-flgp-lk", "r-flgp-sk"}

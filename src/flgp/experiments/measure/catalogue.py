@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Protocol, cast
 
@@ -32,35 +31,20 @@ class Module(Protocol):
         """Measure and print."""
 
 
-@dataclass(frozen=True)
-class Measurement:
-    """`flgp bench NAME`."""
-
-    name: str
-    module: Module
-
-    def parser(self) -> ArgumentParser:
-        """The options of the command."""
-        parser = ArgumentParser(
-            f"flgp bench {self.name}",
-            description=self.module.__doc__,
-            formatter_class=RawDescriptionHelpFormatter,
-        )
-        self.module.add_options(parser)
-        return parser
-
-    def main(self, argv: Sequence[str]) -> None:
-        """Measure and print."""
-        self.module.measure(self.parser().parse_args(argv))
+def find(name: str) -> tuple[Module, ArgumentParser]:
+    """The measurement with this name and the options of `flgp bench NAME`; imported when it is asked for."""
+    module = cast(Module, import_module(f".{name.replace('-', '_')}", __package__))
+    parser = ArgumentParser(
+        f"flgp bench {name}", description=module.__doc__, formatter_class=RawDescriptionHelpFormatter
+    )
+    module.add_options(parser)
+    return module, parser
 
 
-def find(name: str) -> Measurement:
-    """The measurement with this name; raises a ValueError that lists the known ones."""
-    if name not in MEASUREMENTS:
-        raise ValueError(f"Unknown measurement {name!r}. Known: {', '.join(MEASUREMENTS)}.")
-    # Imported on demand, so that the command line starts quickly.
-    module = import_module(f".{name.replace('-', '_')}", __package__)
-    return Measurement(name, cast(Module, module))
+def main(name: str, argv: Sequence[str]) -> None:
+    """Measure and print."""
+    module, parser = find(name)
+    module.measure(parser.parse_args(argv))
 
 
 def whole(text: str) -> int:

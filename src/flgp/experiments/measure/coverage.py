@@ -159,7 +159,6 @@ def coverage(
 
 
 def add_options(parser: ArgumentParser) -> None:
-    """Add the options of the command."""
     parser.add_argument("--replicates", type=int, default=50)
     parser.add_argument("--inference", nargs="+", default=["auto"], help="some of auto, laplace, ep")
     parser.add_argument("--time", type=float, default=None)
@@ -168,7 +167,6 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def measure(options: Namespace) -> None:
-    """Measure and print."""
     print("| likelihood | inference | integrate | optimize | seconds per fit |\n|" + " --- |" * 5)
     for name in options.likelihood:
         for inference in options.inference:

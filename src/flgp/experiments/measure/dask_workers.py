@@ -46,13 +46,11 @@ def dask_seconds(n: int, workers: int) -> tuple[float, float, float]:
 
 
 def add_options(parser: ArgumentParser) -> None:
-    """Add the options of the command."""
     parser.add_argument("--n", type=whole, default=1_000_000)
     parser.add_argument("--repeats", type=int, default=3)
 
 
 def measure(options: Namespace) -> None:
-    """Measure and print."""
     seconds: dict[int, list[float]] = {1: [], 2: []}
     for _ in range(options.repeats):
         for workers, taken in seconds.items():

@@ -40,14 +40,12 @@ def evidence_seconds(m: int, M: int, repeats: int = 7) -> tuple[float, float]:
 
 
 def add_options(parser: ArgumentParser) -> None:
-    """Add the options of the command."""
     parser.add_argument("--eigenpairs", type=int, default=1000)
     parser.add_argument("--labels", default="2000,20000", help="numbers of labels, separated by commas")
     parser.add_argument("--repeats", type=int, default=7)
 
 
 def measure(options: Namespace) -> None:
-    """Measure and print."""
     M = options.eigenpairs
     for m in map(int, options.labels.split(",")):
         ours, unit = evidence_seconds(m, M, options.repeats)

@@ -26,7 +26,6 @@ from ...geometry import Graph, Mesh, Sphere, TangentSphere
 from ...geometry.cotangent import stiffness_and_mass
 from ..labels import only_at
 
-PARTS = ("groups", "globe", "winds", "graph", "mesh")
 # Points that errors of the winds are measured at.
 _WIND_POINTS = 20_000
 
@@ -36,8 +35,7 @@ def globe(folder: Path, draws: int) -> None:
     data = np.load(folder / "sphere" / "reanalysis.npz")
     latitude, longitude = np.meshgrid(data["latitude"], data["longitude"], indexing="ij")
     degrees, f = np.column_stack([latitude.ravel(), longitude.ravel()]), data["height"].ravel().astype(float)
-    a, b = np.radians(degrees).T
-    vectors = np.column_stack([np.cos(a) * np.cos(b), np.cos(a) * np.sin(b), np.sin(a)])
+    vectors, _, _ = _directions(degrees)
     # A local term alone is a Euclidean GP: exact enough with many neighbours, kriging with few.
     alone: dict[str, Any] = {"amplitude": 0, "linear": None, "residual": "local"}
     models: dict[str, tuple[Array, dict[str, Any]]] = {
@@ -225,25 +223,25 @@ def read_obj(path: Path) -> tuple[Array, IntArray]:
     return np.array(vertices), np.array(faces)
 
 
+PARTS: dict[str, Callable[[Path, int], None]] = {
+    "groups": groups,
+    "globe": globe,
+    "winds": winds,
+    "graph": graph,
+    "mesh": mesh,
+}
+
+
 def add_options(parser: ArgumentParser) -> None:
-    """Add the options of the command."""
     parser.add_argument("parts", nargs="*", default=["groups"], help=f"some of {', '.join(PARTS)}")
     parser.add_argument("--data-dir", type=Path, default=Path("."))
     parser.add_argument("--draws", type=int, default=5)
 
 
 def measure(options: Namespace) -> None:
-    """Measure and print."""
-    measures: dict[str, Callable[[Path, int], None]] = {
-        "globe": globe,
-        "winds": winds,
-        "graph": graph,
-        "mesh": mesh,
-        "groups": groups,
-    }
-    if unknown := set(options.parts) - set(measures):
+    if unknown := set(options.parts) - set(PARTS):
         raise ValueError(f"Unknown parts {', '.join(sorted(unknown))}. Use some of {', '.join(PARTS)}.")
     for part in options.parts:
         with warnings.catch_warnings(), threads(thread_count(None)):
             warnings.filterwarnings("ignore", ".*connected part", UserWarning)
-            measures[part](options.data_dir, options.draws)
+            PARTS[part](options.data_dir, options.draws)

@@ -24,12 +24,10 @@ def import_seconds(repeats: int = 7) -> dict[str, float]:
 
 
 def add_options(parser: ArgumentParser) -> None:
-    """Add the options of the command."""
     parser.add_argument("--repeats", type=int, default=7)
 
 
 def measure(options: Namespace) -> None:
-    """Measure and print."""
     seconds = import_seconds(**vars(options))
     ours, theirs = seconds["flgp"], seconds["sklearn.cluster"]
     print(f"flgp {ours:.3f} s, sklearn.cluster {theirs:.3f} s, ratio {ours / theirs:.2f}")

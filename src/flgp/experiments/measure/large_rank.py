@@ -48,7 +48,6 @@ def large_rank(n: int, sizes: Sequence[str]) -> Iterator[Cost]:
 
 
 def add_options(parser: ArgumentParser) -> None:
-    """Add the options of the command."""
     parser.add_argument("--n", type=whole, default=60_000)
     parser.add_argument(
         "--sizes",
@@ -59,7 +58,6 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def measure(options: Namespace) -> None:
-    """Measure and print."""
     print("| s | M | MSE of f | seconds to fit | to predict | peak GB |\n|" + " --- |" * 6)
     for row in large_rank(options.n, options.sizes):
         times = f"{row.fit_seconds:.1f} | {row.predict_seconds:.1f} | {row.peak_gigabytes:.1f}"

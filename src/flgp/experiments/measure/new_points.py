@@ -46,13 +46,11 @@ def new_points(n: int, base_kernel: str, seeds: int) -> Errors:
 
 
 def add_options(parser: ArgumentParser) -> None:
-    """Add the options of the command."""
     parser.add_argument("--n", type=whole, nargs="+", default=[3000, 9000, 900_000])
     parser.add_argument("--seeds", type=int, default=10)
 
 
 def measure(options: Namespace) -> None:
-    """Measure and print."""
     print("| n | base kernel | error | NLL | error of new points |\n|" + " --- |" * 5)
     for n in options.n:
         for base_kernel in ("lae", "se"):

@@ -61,14 +61,12 @@ def out_of_core(n: int, folder: Path | None = None, base_kernel: str = "lae") ->
 
 
 def add_options(parser: ArgumentParser) -> None:
-    """Add the options of the command."""
     parser.add_argument("--n", type=whole, default=1_000_000)
     parser.add_argument("--folder", type=Path, default=None, help="with space for 8 n bytes")
     parser.add_argument("--base-kernel", choices=["lae", "se"], default="lae")
 
 
 def measure(options: Namespace) -> None:
-    """Measure and print."""
     cost = out_of_core(**vars(options))
     print(
         f"n={options.n:,} {options.base_kernel}: fit {cost.fit_seconds:.1f} s, predict "

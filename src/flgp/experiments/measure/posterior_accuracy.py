@@ -170,7 +170,6 @@ def many_circles(seeds: int, draws: int) -> None:
 
 
 def add_options(parser: ArgumentParser) -> None:
-    """Add the options of the command."""
     parser.add_argument("--draws", type=int, default=1000, help="of each of four chains")
     parser.add_argument("--coupled", action="store_true", help="coupled classes as well")
     parser.add_argument("--seeds", type=int, default=0)
@@ -178,7 +177,6 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def measure(options: Namespace) -> None:
-    """Measure and print."""
     print("| data | posterior | difference from Gibbs | NLL | ECE | error |\n|" + " --- |" * 6)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

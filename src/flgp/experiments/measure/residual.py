@@ -280,14 +280,12 @@ def cost() -> None:
 
 
 def add_options(parser: ArgumentParser) -> None:
-    """Add the options of the command."""
     parser.add_argument("what", nargs="*", help=f"some of {', '.join(PARTS)}; default: all")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--notes", action="store_true", help="hyperparameters of every fit, as comments")
 
 
 def measure(options: Namespace) -> None:
-    """Measure and print."""
     for what in options.what or PARTS:
         if what == "cost":
             cost()

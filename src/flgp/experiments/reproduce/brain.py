@@ -14,10 +14,10 @@ from ..._typing import Array, BoolArray
 from ...baselines import EGPRegressor
 from .brain_groups import group_table, subject_table
 from .experiment import Experiment, Failure, Options, Row, seeds
-from .methods import DEFAULTS, LABELS, Setting, combinations, regressor
+from .methods import LABELS, Setting, regressor
 from .published import BRAIN
 from .subjects import seed_of, study_of
-from .tables import MODELS, OURS, PAPER, Table, cell, cells, number, summarize
+from .tables import DEFAULTS, MODELS, OURS, PAPER, Table, cell, cells, number, summarize
 
 RATIOS = (0.2, 0.3, 0.4)
 # The dense model learns its hyperparameters from this many labels; its predictions use all of them.
@@ -51,20 +51,12 @@ class Brain(Experiment):
         }
 
     def jobs(self, options: Options) -> list[Row]:
-        """One job for each subject, repeat, ratio, method and model."""
         study = study_of(options)
         kept = [name for name, kept in zip(study.maps, study.found.kept, strict=True) if kept]
         ratios = RATIOS[:1] if options.quick else RATIOS
-        return [
-            {"subject": subject, "ratio": ratio, "method": method, "model": model, "repeat": repeat}
-            for subject in kept
-            for repeat in range(options.repeats_or(10, 1))
-            for ratio in ratios
-            for method, model in combinations(self.chosen_methods(options), self.chosen_models(options))
-        ]
+        return self.crossed(options, subject=kept, repeat=range(options.repeats_or(10, 1)), ratio=ratios)
 
     def run(self, job: Mapping[str, Any], options: Options) -> Row:
-        """Errors on the held-out voxels."""
         from ...neuro.completion import score_predictions
 
         X, y = study_of(options).data(job["subject"])
@@ -130,7 +122,6 @@ class Brain(Experiment):
         )
 
     def figures(self, rows: Sequence[Row], options: Options) -> Iterator[tuple[str, Any]]:
-        """Errors against the ratio."""
         from .draw import brain as draw
 
         yield "brain-errors", draw.errors_by_ratio(rows)

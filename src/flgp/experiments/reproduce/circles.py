@@ -9,9 +9,9 @@ from typing import Any
 from ...datasets import CirclesData, circles
 from .classification import METRICS, error_table, measure
 from .experiment import Experiment, Options, Row, seeds, threads_for
-from .methods import DEFAULTS, Setting, classifier, combinations
+from .methods import Setting, classifier
 from .published import CIRCLES
-from .tables import MODELS, Table
+from .tables import DEFAULTS, MODELS, Table
 
 M_LABELS = 50
 # Methods whose memory or time is not linear in n stop here, as in the paper.
@@ -45,24 +45,15 @@ class Circles(Experiment):
     keys = ("n", "method", "model", "repeat")
     metrics = METRICS
     methods = ("egp", "glgp", "glgp-star", "sparse-glgp", "flgp-x", "sr", "sk", "lr", "lk", DEFAULTS)
+    quick_methods = ("egp", "glgp-star", "sr", "sk", "lr", "lk", DEFAULTS)
     models = MODELS
 
     def jobs(self, options: Options) -> list[Row]:
-        """One job for each n, repeat, method and model."""
-        quick = ("egp", "glgp-star", "sr", "sk", "lr", "lk", DEFAULTS)
-        methods = self.chosen_methods(options)
-        if options.quick and options.methods is None:
-            methods = quick
-        return [
-            {"n": n, "method": method, "model": model, "repeat": repeat}
-            for n in options.sizes_or((3000, 9000, 900_000), (3000,))
-            for repeat in range(options.repeats_or(20, 2))
-            for method, model in combinations(methods, self.chosen_models(options))
-            if n <= _LARGEST.get(method, n)
-        ]
+        sizes, repeats = options.sizes_or((3000, 9000, 900_000), (3000,)), range(options.repeats_or(20, 2))
+        jobs = self.crossed(options, n=sizes, repeat=repeats)
+        return [job for job in jobs if job["n"] <= _LARGEST.get(job["method"], job["n"])]
 
     def run(self, job: Mapping[str, Any], options: Options) -> Row:
-        """Error, NLL, calibration and time of a method."""
         n = job["n"]
         place, labels, anchors, _ = seeds(options, n, job["repeat"])
         data = points(n, place)
@@ -70,11 +61,9 @@ class Circles(Experiment):
         return measure(model, data.X, data.y, M_LABELS, labels)
 
     def tables(self, rows: Sequence[Row], options: Options) -> list[Table]:
-        """One table per n."""
         return error_table("circles", "Concentric circles", rows, CIRCLES, self.methods, 20)
 
     def figures(self, rows: Sequence[Row], options: Options) -> Iterator[tuple[str, Any]]:
-        """The data, the covariance panels, error and time against n, calibration."""
         from .draw import circles as draw
         from .draw import classification
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from ..._threads import thread_count
-from .tables import Table
+from .tables import DEFAULTS, OURS, Table
 
 Row = dict[str, Any]
 
@@ -67,6 +68,7 @@ class Experiment(ABC):
     metrics: tuple[str, ...]  # measured columns
     methods: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
+    quick_methods: tuple[str, ...] = ()  # with --quick, unless the user names others
     survives_failures = False  # whether a job that fails is listed, and the others go on
 
     @abstractmethod
@@ -97,11 +99,22 @@ class Experiment(ABC):
 
     def chosen_methods(self, options: Options) -> tuple[str, ...]:
         """The requested methods, in the order of the paper."""
+        if options.quick and options.methods is None and self.quick_methods:
+            return self.quick_methods
         return _chosen("method", options.methods, self.methods)
 
     def chosen_models(self, options: Options) -> tuple[str, ...]:
         """The requested models."""
         return _chosen("model", options.models, self.models)
+
+    def crossed(self, options: Options, **axes: Iterable[Any]) -> list[Row]:
+        """A job for each combination of the axes with a chosen method and model."""
+        cases = combinations(self.chosen_methods(options), self.chosen_models(options))
+        return [
+            {**dict(zip(axes, values, strict=True)), "method": method, "model": model}
+            for values in product(*axes.values())
+            for method, model in cases
+        ]
 
     def check(self, options: Options) -> None:
         """Raise a ValueError that names unknown methods or models."""
@@ -111,6 +124,11 @@ class Experiment(ABC):
             raise ValueError(f"--repeats {options.repeats} must be at least 1.")
         if options.n is not None and min(options.n) < 1:
             raise ValueError(f"--n {min(options.n)} must be at least 1.")
+
+
+def combinations(methods: Sequence[str], models: Sequence[str]) -> list[tuple[str, str]]:
+    """Pairs of method and model; the library defaults have one model only."""
+    return [(m, model) for m in methods for model in models if m != DEFAULTS or model == OURS]
 
 
 def _chosen(what: str, asked: Sequence[str] | None, known: tuple[str, ...]) -> tuple[str, ...]:

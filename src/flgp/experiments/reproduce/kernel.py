@@ -75,7 +75,6 @@ class Kernel(Experiment):
         return {"max_error": float(np.abs(gap).max()), "rms_error": float(np.sqrt(np.mean(gap**2)))}
 
     def tables(self, rows: Sequence[Row], options: Options) -> list[Table]:
-        """Errors in percent of the peak."""
         lines = []
         for values in dict.fromkeys(tuple(row[name] for name in self.keys[:-1]) for row in rows):
             key = dict(zip(self.keys, values, strict=False))
@@ -90,7 +89,6 @@ class Kernel(Experiment):
         return [Table("kernel", "Accuracy of the heat kernel", columns, lines, note)]
 
     def figures(self, rows: Sequence[Row], options: Options) -> Iterator[tuple[str, Any]]:
-        """Profiles on the circle, and errors along the schedules."""
         from .draw import kernel as draw
 
         yield "kernel-profiles", draw.profiles(seeds(options, 0)[2])

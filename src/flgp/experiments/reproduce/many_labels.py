@@ -26,7 +26,6 @@ class ManyLabels(Experiment):
     metrics = ("evaluation_ms", "fit_seconds", "rmse")
 
     def jobs(self, options: Options) -> list[Row]:
-        """Labels from 500 to n, for two numbers of eigenpairs."""
         return [
             {"n": n, "M": M, "m": m, "repeat": repeat}
             for n in options.sizes_or((200_000,), (50_000,))
@@ -65,7 +64,6 @@ class ManyLabels(Experiment):
         return {"evaluation_ms": 1e3 * float(np.median(times)), "fit_seconds": fit_seconds, "rmse": rmse}
 
     def tables(self, rows: Sequence[Row], options: Options) -> list[Table]:
-        """Time against m."""
         lines = []
         for n, M, m in dict.fromkeys((row["n"], row["M"], row["m"]) for row in rows):
             found = [summarize(rows, metric, n=n, M=M, m=m) for metric in self.metrics]
@@ -76,7 +74,6 @@ class ManyLabels(Experiment):
         return [Table("many-labels", "Regression with many labels", columns, lines, note)]
 
     def figures(self, rows: Sequence[Row], options: Options) -> Iterator[tuple[str, Any]]:
-        """Time of an evaluation against m."""
         from .draw import many_labels as draw
 
         yield "many-labels", draw.evaluation_time(rows)

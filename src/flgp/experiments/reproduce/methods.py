@@ -12,9 +12,7 @@ from typing import Any
 
 from ... import FLGPClassifier, FLGPRegressor
 from ...baselines import EGPClassifier, EGPRegressor, GLGPClassifier, GLGPRegressor
-from .tables import OURS, PAPER
-
-DEFAULTS = "defaults"
+from .tables import DEFAULTS, PAPER
 
 LABELS = {
     "egp": "EGP",
@@ -45,11 +43,6 @@ class Setting:
     seed: int = 0
     threads: int = 1
     anchors: str = "kmeans"  # the rule used where the paper says k-means
-
-
-def combinations(methods: tuple[str, ...], models: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Pairs of method and model; the library defaults have one model only."""
-    return [(m, model) for m in methods for model in models if m != DEFAULTS or model == OURS]
 
 
 def classifier(method: str, model: str, setting: Setting) -> Any:
@@ -102,9 +95,4 @@ def _glgp(method: str, setting: Setting) -> dict[str, Any]:
         "glgp-star": {"n_landmarks": setting.s},
         "sparse-glgp": {"n_neighbors": setting.r_sparse},
     }[method]
-    return {
-        **graph,
-        "n_eigenpairs": setting.M,
-        "random_state": setting.seed,
-        "n_jobs": setting.threads,
-    }
+    return {**graph, "n_eigenpairs": setting.M, "random_state": setting.seed, "n_jobs": setting.threads}

@@ -9,9 +9,9 @@ from typing import Any
 from ...datasets import MnistFeatures, mnist_pca
 from .classification import METRICS, error_table, measure
 from .experiment import Experiment, Options, Row, seeds, threads_for
-from .methods import DEFAULTS, Setting, classifier, combinations
+from .methods import Setting, classifier
 from .published import MNIST
-from .tables import MODELS, OURS, Table
+from .tables import DEFAULTS, MODELS, OURS, Table
 
 M_LABELS = 200
 _LARGEST = {"sparse-glgp": 70_000}
@@ -19,9 +19,13 @@ _SLOW = ("sr", "sk")  # twenty bandwidths by EP, for ten classes: a minute each
 
 
 @lru_cache(maxsize=1)
-def digits(n: int, data_dir: str | None, seed: int) -> MnistFeatures:
-    """100 principal components of n digits."""
+def _components(n: int, data_dir: str | None, seed: int) -> MnistFeatures:
     return mnist_pca(100, n, data_dir=data_dir, random_state=seed)
+
+
+def digits(n: int, options: Options, seed: int) -> MnistFeatures:
+    """100 principal components of n digits; subsets differ between repeats, the crops are drawn once."""
+    return _components(n, options.data_dir, seed if n < 70_000 else 0)
 
 
 def setting(n: int, seed: int) -> Setting:
@@ -45,43 +49,36 @@ class MnistTable(Experiment):
     keys = ("n", "method", "model", "repeat")
     metrics = METRICS
     methods = ("egp", "glgp-star", "sparse-glgp", "sr", "sk", "lr", "lk", DEFAULTS)
+    quick_methods = ("egp", "sr", "sk", "lr", "lk", DEFAULTS)
     models = MODELS
 
     def jobs(self, options: Options) -> list[Row]:
-        """One job for each n, repeat, method and model."""
-        methods = self.chosen_methods(options)
-        in_a_minute = options.quick and options.methods is None
-        if in_a_minute:
-            methods = ("egp", "sr", "sk", "lr", "lk", DEFAULTS)
+        sizes, repeats = options.sizes_or((7000, 70_000, 700_000), (7000,)), range(options.repeats_or(10))
+        slow = _SLOW if options.quick and options.methods is None else ()
         return [
-            {"n": n, "method": method, "model": model, "repeat": repeat}
-            for n in options.sizes_or((7000, 70_000, 700_000), (7000,))
-            for repeat in range(options.repeats_or(10))
-            for method, model in combinations(methods, self.chosen_models(options))
-            if n <= _LARGEST.get(method, n) and not (in_a_minute and method in _SLOW and model == OURS)
+            job
+            for job in self.crossed(options, n=sizes, repeat=repeats)
+            if job["n"] <= _LARGEST.get(job["method"], job["n"])
+            and not (job["method"] in slow and job["model"] == OURS)
         ]
 
     def run(self, job: Mapping[str, Any], options: Options) -> Row:
-        """Error, NLL, calibration and time of a method."""
         n, repeat = job["n"], job["repeat"]
         subset, labels, anchors, _ = seeds(options, n, repeat)
-        # Only subsets differ between repeats; the crops are drawn once and kept on disk.
-        data = digits(n, options.data_dir, subset if n < 70_000 else 0)
+        data = digits(n, options, subset)
         model = classifier(job["method"], job["model"], setting(n, anchors))
         return measure(model, data.X, data.y, M_LABELS, labels)
 
     def tables(self, rows: Sequence[Row], options: Options) -> list[Table]:
-        """One table per n."""
         return error_table("mnist", "MNIST, m = 200", rows, MNIST, self.methods, 10)
 
     def figures(self, rows: Sequence[Row], options: Options) -> Iterator[tuple[str, Any]]:
-        """Error and time against n, calibration."""
         from .draw import classification as draw
 
         yield "mnist-error-time", draw.error_and_time(rows)
         n = min(row["n"] for row in rows)
         subset, labels, anchors, _ = seeds(options, n, 0)
-        data = digits(n, options.data_dir, subset if n < 70_000 else 0)
+        data = digits(n, options, subset)
         yield "mnist-reliability", draw.reliability(data.X, data.y, M_LABELS, labels, setting(n, anchors))
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from ...datasets import spiral
 from ...datasets.spiral import SpiralSampling
-from .experiment import Experiment, Options, Row, seeds, threads_for
-from .methods import DEFAULTS, LABELS, Setting, combinations, regressor
+from .experiment import Experiment, Options, Row, combinations, seeds, threads_for
+from .methods import LABELS, Setting, regressor
 from .published import SAMPLING
 from .regression import METRICS, measure
-from .tables import MODELS, Table, cell, number, summarize
+from .tables import DEFAULTS, MODELS, Table, cell, number, summarize
 
 LAWS: tuple[SpiralSampling, ...] = ("uniform", "blocks", "sine")
 M_LABELS = 100
@@ -28,17 +28,10 @@ class Sampling(Experiment):
     models = MODELS
 
     def jobs(self, options: Options) -> list[Row]:
-        """One job for each law, n, repeat, method and model."""
-        return [
-            {"law": law, "n": n, "method": method, "model": model, "repeat": repeat}
-            for n in options.sizes_or((2000, 10_000), (2000,))
-            for repeat in range(options.repeats_or(50, 2))
-            for law in LAWS
-            for method, model in combinations(self.chosen_methods(options), self.chosen_models(options))
-        ]
+        sizes, repeats = options.sizes_or((2000, 10_000), (2000,)), range(options.repeats_or(50, 2))
+        return self.crossed(options, n=sizes, repeat=repeats, law=LAWS)
 
     def run(self, job: Mapping[str, Any], options: Options) -> Row:
-        """Error of a method on the unlabelled rows."""
         n = job["n"]
         place, labels, anchors, _ = seeds(options, n, job["repeat"], LAWS.index(job["law"]))
         data = spiral(n, sampling=job["law"], random_state=place)
@@ -46,7 +39,6 @@ class Sampling(Experiment):
         return measure(regressor(job["method"], job["model"], setting), data, M_LABELS, labels)
 
     def tables(self, rows: Sequence[Row], options: Options) -> list[Table]:
-        """One table per n: mean squared errors, law by law."""
         tables = []
         for n in sorted({row["n"] for row in rows}):
             lines = []
@@ -68,7 +60,6 @@ class Sampling(Experiment):
         return tables
 
     def figures(self, rows: Sequence[Row], options: Options) -> Iterator[tuple[str, Any]]:
-        """The three densities, and the errors under each."""
         from .draw import sampling as draw
 
         yield "sampling-densities", draw.densities(seeds(options, 0)[0])

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .classification import METRICS, measure
-from .experiment import Experiment, Options, Row, seeds, threads_for
-from .methods import LABELS, Setting, classifier, combinations
+from .experiment import Experiment, Options, Row, combinations, seeds, threads_for
+from .methods import LABELS, Setting, classifier
 from .mnist import digits
 from .published import SENSITIVITY
 from .tables import MODELS, Table, cell, number, summarize
@@ -30,7 +30,6 @@ class Sensitivity(Experiment):
     models = MODELS
 
     def jobs(self, options: Options) -> list[Row]:
-        """The settings of the supplement."""
         models = ("paper",) if options.models is None else self.chosen_models(options)
         return [
             {"n": n, "s": s, "r": r, "M": M, "m": m, "method": method, "model": model, "repeat": repeat}
@@ -43,15 +42,13 @@ class Sensitivity(Experiment):
         ]
 
     def run(self, job: Mapping[str, Any], options: Options) -> Row:
-        """Error, NLL, calibration and time of a method."""
         n = job["n"]
         subset, labels, anchors, _ = seeds(options, n, job["repeat"])
-        data = digits(n, options.data_dir, subset if n < 70_000 else 0)
+        data = digits(n, options, subset)
         setting = Setting(s=job["s"], r=job["r"], M=job["M"], seed=anchors, threads=threads_for(10 * n))
         return measure(classifier(job["method"], job["model"], setting), data.X, data.y, job["m"], labels)
 
     def tables(self, rows: Sequence[Row], options: Options) -> list[Table]:
-        """Errors for 100 and 200 labels."""
         tables = []
         for n in sorted({row["n"] for row in rows}):
             lines: list[tuple[str, ...]] = []
@@ -75,7 +72,6 @@ class Sensitivity(Experiment):
         return tables
 
     def figures(self, rows: Sequence[Row], options: Options) -> Iterator[tuple[str, Any]]:
-        """Error for each setting."""
         from .draw import classification as draw
 
         yield "sensitivity", draw.settings_figure(rows)

@@ -7,10 +7,10 @@ from typing import Any
 
 from ...datasets import spiral
 from .experiment import Experiment, Options, Row, seeds, threads_for
-from .methods import DEFAULTS, LABELS, Setting, combinations, regressor
+from .methods import LABELS, Setting, regressor
 from .published import SPIRAL
 from .regression import METRICS, measure
-from .tables import MODELS, Table, cells, number
+from .tables import DEFAULTS, MODELS, Table, cells, number
 
 M_LABELS = 200
 
@@ -26,16 +26,11 @@ class Spiral(Experiment):
     models = MODELS
 
     def jobs(self, options: Options) -> list[Row]:
-        """One job for each n, repeat, method and model."""
-        return [
-            {"n": n, "method": method, "model": model, "repeat": repeat}
-            for n in options.sizes_or((4000,), (4000,))
-            for repeat in range(options.repeats_or(20, 2))
-            for method, model in combinations(self.chosen_methods(options), self.chosen_models(options))
-        ]
+        return self.crossed(
+            options, n=options.sizes_or((4000,), (4000,)), repeat=range(options.repeats_or(20, 2))
+        )
 
     def run(self, job: Mapping[str, Any], options: Options) -> Row:
-        """Error of a method on the unlabelled rows."""
         n = job["n"]
         noise, labels, anchors, _ = seeds(options, n, job["repeat"])
         data = spiral(n, random_state=noise)
@@ -43,7 +38,6 @@ class Spiral(Experiment):
         return measure(regressor(job["method"], job["model"], setting), data, M_LABELS, labels)
 
     def tables(self, rows: Sequence[Row], options: Options) -> list[Table]:
-        """RMSE next to the published one."""
         tables = []
         for n in sorted({row["n"] for row in rows}):
             lines = []
@@ -66,7 +60,6 @@ class Spiral(Experiment):
         return tables
 
     def figures(self, rows: Sequence[Row], options: Options) -> Iterator[tuple[str, Any]]:
-        """The four panels of Figure 1, and the fit along the curve."""
         from .draw import spiral as draw
 
         n = options.figure_size(4000)

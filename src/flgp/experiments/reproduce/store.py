@@ -24,13 +24,7 @@ class ResultsError(ValueError):
 class Store:
     """A results folder: ``run.json`` (versions and settings) and ``rows.csv`` (each row with a checksum).
 
-    Parameters
-    ----------
-    folder : Path
-    experiment : Experiment
-    options : Options
-    command : str
-        The command as typed, for the record.
+    `command` is the command as typed, for the record.
     """
 
     def __init__(self, folder: Path, experiment: Experiment, options: Options, command: str = "") -> None:

@@ -13,6 +13,7 @@ import numpy as np
 # The models of each method, side by side in the tables; see `methods`.
 PAPER, OURS = "paper", "ours"
 MODELS = (PAPER, OURS)
+DEFAULTS = "defaults"  # the method that has our model only
 
 
 @dataclass(frozen=True)
@@ -78,11 +79,9 @@ def cell(summary: Summary | None, digits: int = 1, factor: float = 1.0) -> str:
     return "–" if summary is None else summary.text(digits, factor)
 
 
-def cells(
-    rows: Sequence[Mapping[str, Any]], metric: str, digits: int = 1, factor: float = 1.0
-) -> tuple[str, ...]:
+def cells(rows: Sequence[Mapping[str, Any]], metric: str, digits: int = 1) -> tuple[str, ...]:
     """The cells of a metric in the paper's model and in ours."""
-    return tuple(cell(summarize(rows, metric, model=model), digits, factor) for model in MODELS)
+    return tuple(cell(summarize(rows, metric, model=model), digits) for model in MODELS)
 
 
 def number(value: float | None, digits: int = 1) -> str:

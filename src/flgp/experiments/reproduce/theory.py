@@ -56,7 +56,6 @@ class Theory(Experiment):
         return _theorem_3(job, one) if job["part"] == THEOREM_3 else _contraction(job, one)
 
     def tables(self, rows: Sequence[Row], options: Options) -> list[Table]:
-        """The fitted slopes."""
         lines: list[tuple[str, ...]] = []
         x, y = theorem_3_points(rows)
         if len(x) > 2:
@@ -79,7 +78,6 @@ class Theory(Experiment):
         return [Table("theory", "Theory, empirically", ("relation", "slope here", "theory"), lines, note)]
 
     def figures(self, rows: Sequence[Row], options: Options) -> Iterator[tuple[str, Any]]:
-        """Both relations with their fitted lines."""
         from .draw import theory as draw
 
         yield "theory", draw.both(rows)

@@ -7,13 +7,7 @@ from pathlib import Path
 from ..._files import write_text
 from . import renewed, summarize_results
 
-DOCUMENTS = (
-    "README.md",
-    "docs/reproduce.md",
-    "docs/many_classes.md",
-    "docs/brain.md",
-    "results/README.md",
-)
+DOCUMENTS = ("README.md", "docs/reproduce.md", "docs/many_classes.md", "docs/brain.md", "results/README.md")
 
 
 def main(root: Path = Path()) -> None:

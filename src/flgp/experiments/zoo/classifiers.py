@@ -38,11 +38,6 @@ def ours(**settings: Any) -> Callable[[Problem], Answer]:
     return run
 
 
-def ours_told_sizes(problem: Problem) -> Answer:
-    """Our classifier, told the true shares of the classes."""
-    return ours(class_prior=problem.class_shares)(problem)
-
-
 def supervised(make: Callable[[Problem], Any]) -> Callable[[Problem], Answer]:
     """A scikit-learn classifier, on the labelled rows."""
 
@@ -146,7 +141,7 @@ def from_proba(proba: Array) -> Answer:
 
 CLASSIFIERS: dict[str, Callable[[Problem], Answer]] = {
     "flgp": ours(),
-    "flgp told sizes": ours_told_sizes,
+    "flgp told sizes": lambda problem: ours(class_prior=problem.class_shares)(problem),
     "flgp one-vs-rest": ours(multi_class="one_vs_rest", linear=None, mean="zero"),
     "1-NN": supervised(lambda p: KNeighborsClassifier(1)),
     "k-NN": supervised(k_nearest),

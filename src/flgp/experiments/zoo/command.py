@@ -72,7 +72,7 @@ def choose_sets(given: Namespace) -> tuple[dict[str, DataSet], list[str]]:
         names = given.sets.split(",")
         for name in names:
             if name in missing:
-                raise ValueError(f"The data set {name!r} is not there: {missing[name].reason}.")
+                raise ValueError(f"The data set {name!r} is not available: {missing[name].reason}.")
         check_names("data set", names, sets)
         return {name: sets[name] for name in names}, []
     groups = ("small", "large") if given.group == "all" else (given.group,)

@@ -58,11 +58,9 @@ def duels(found: Means, rivals: Sequence[str] | None = None, ours: str = "flgp")
     return met
 
 
-def losses(
-    found: Means, margin: float, rivals: Sequence[str] | None = None, ours: str = "flgp"
-) -> list[Duel]:
+def losses(found: Means, margin: float, rivals: Sequence[str] | None = None) -> list[Duel]:
     """Settings where ours is worse than the best rival by more than the margin."""
-    return [duel for duel in duels(found, rivals, ours) if duel.ours > duel.theirs + margin]
+    return [duel for duel in duels(found, rivals) if duel.ours > duel.theirs + margin]
 
 
 def error_losses(rows: Sequence[Row]) -> list[Duel]:

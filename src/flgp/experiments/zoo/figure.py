@@ -11,12 +11,7 @@ from .table import SCORES, TITLES
 
 
 def plot_ranks(rows: Sequence[Row]) -> Any:
-    """A panel for each ranked score: the methods by mean rank, with the critical difference from the best.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """A panel for each ranked score: the methods by mean rank, with the critical difference from the best."""
     from matplotlib.figure import Figure
 
     tasks = [task for task in TITLES if any(row.task == task for row in rows)]

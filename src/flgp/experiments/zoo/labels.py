@@ -39,15 +39,7 @@ class Labelling:
 
 @dataclass(frozen=True)
 class Labels(Labelling):
-    """Labels drawn at random.
-
-    Parameters
-    ----------
-    count : float
-        Labels: of each class, or in all; below 1, this share of the rows.
-    per_class : bool
-        Whether `count` is of each class.
-    """
+    """Labels drawn at random: so many of each class, so many in all, or below 1 this share of the rows."""
 
     count: float
     per_class: bool = False

@@ -66,20 +66,10 @@ def make_problem(
     rows: int,
     standardise: bool = True,
 ) -> Problem:
-    """A seeded subset of the rows with seeded labels.
+    """A seeded subset of at most `rows` rows with seeded labels.
 
-    Parameters
-    ----------
-    X, y
-        The table.
-    task
-        Whether `y` are classes or numbers. Numbers are standardised, so that errors of all sets compare.
-    labels, draw
-        Which rows are labelled.
-    rows
-        Maximum number. Where a file lists the labelled rows, they are at most half of a subset, if possible.
-    standardise
-        Whether each column gets mean 0 and variance 1 over all rows, labelled or not.
+    Where a file lists the labelled rows, they are at most half of a subset, if possible. Numbers are
+    standardised, so that errors of all sets compare, and so are columns unless `standardise` is False.
     """
     seed = labels.seed(draw)
     rng = np.random.default_rng(seed)

@@ -33,30 +33,14 @@ KEEL = (
 
 @dataclass(frozen=True)
 class DataSet:
-    """A data set and how its labels are drawn.
-
-    Parameters
-    ----------
-    task
-        "classes" or "numbers".
-    load
-        X and y from a seed, which only simulated sets use.
-    labels
-        One line of the results for each.
-    rows
-        Maximum number; each draw has a new random subset.
-    standardise
-        Whether columns get variance 1.
-    group
-        "large" sets take minutes for each method, and are computed only on request.
-    """
+    """A data set and how its labels are drawn."""
 
     task: Task
-    load: Callable[[int], Table]
-    labels: tuple[Labelling, ...] = FEW
-    rows: int = ROWS
+    load: Callable[[int], Table]  # X and y from a seed, which only simulated sets use
+    labels: tuple[Labelling, ...] = FEW  # one line of the results for each
+    rows: int = ROWS  # at most; each draw has a new random subset
     standardise: bool = True
-    group: Group = "small"
+    group: Group = "small"  # "large" sets take minutes for each method
 
     def problem(self, labels: Labelling, draw: int, *, quick: bool) -> Problem:
         """Draw number `draw`."""

@@ -109,7 +109,7 @@ class PointCloud(Quantities):
         """Numbers that were asked for, and that the rows are too few for."""
         by_rule = isinstance(given, str) and given != "all"
         if by_rule and not isinstance(self.n_anchors, str) and n_anchors < self.n_anchors:
-            note(f"n_anchors={self.n_anchors} was reduced to {n_anchors}: there are no more distinct rows")
+            note(f"n_anchors={self.n_anchors} was reduced to {n_anchors}, the number of distinct rows")
         if not isinstance(self.n_neighbors, str) and n_anchors < self.n_neighbors:
             note(f"n_neighbors={self.n_neighbors} was reduced to the number of anchors, {n_anchors}")
 

@@ -10,8 +10,8 @@ from ...._typing import Array, IntArray
 from ....metrics import reliability_curve
 from ..classification import all_classes, some_labels
 from ..experiment import Row
-from ..methods import DEFAULTS, LABELS, Setting, classifier
-from ..tables import MODELS, OURS, PAPER, summarize
+from ..methods import LABELS, Setting, classifier
+from ..tables import DEFAULTS, MODELS, OURS, PAPER, summarize
 from .style import BLUE, COLUMN, GREEN, GREY, ORANGE, PAGE, method_style, panels
 
 

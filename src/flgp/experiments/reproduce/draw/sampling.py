@@ -15,11 +15,7 @@ from ..sampling import LAWS
 from ..tables import MODELS, summarize
 from .style import BLUE, PAGE, bare_map, method_style, panels, plain_log
 
-_TITLES = {
-    "uniform": "(i) uniform",
-    "blocks": "(ii) 9:1:9:1 on the turns",
-    "sine": "(iii) ∝ |sin(θ/2)|",
-}
+_TITLES = {"uniform": "(i) uniform", "blocks": "(ii) 9:1:9:1 on the turns", "sine": "(iii) ∝ |sin(θ/2)|"}
 
 
 def densities(seed: int) -> Figure:

@@ -11,8 +11,7 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from ..methods import DEFAULTS
-from ..tables import OURS
+from ..tables import DEFAULTS, OURS
 
 # Inches: one column of a journal page, and its full width.
 COLUMN, PAGE = 3.4, 7.0
