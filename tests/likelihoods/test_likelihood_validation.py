@@ -25,7 +25,7 @@ from flgp.likelihoods import (
     ZeroInflatedPoisson,
     get_likelihood,
 )
-from flgp.likelihoods._base import rows_in_words
+from flgp.rows.errors import in_words
 
 
 @pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=label)
@@ -76,8 +76,8 @@ def test_rows_are_those_of_the_users_data():
 
 
 def test_many_rows_are_summarised():
-    assert rows_in_words(np.ones(9, dtype=bool)) == "rows 0, 1, 2, 3, 4 and 4 more"
-    assert rows_in_words(np.array([False, True])) == "row 1"
+    assert in_words(np.ones(9, dtype=bool)) == "rows 0, 1, 2, 3, 4 and 4 more"
+    assert in_words(np.array([False, True])) == "row 1"
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf])
