@@ -251,6 +251,47 @@ def test_walking_covariates_needs_every_node():
         FLGPRegressor(geometry=geometry, linear="all", linear_steps=2, **OPTIONS).fit(wide[:100], y[:100])
 
 
+def test_labels_choose_how_far_covariates_walk():
+    geometry, X, _ = places("graph")
+    rng = np.random.default_rng(0)
+    wide = np.column_stack([X, rng.standard_normal((len(X), 8))])
+    A = geometry.adjacency.toarray() + np.eye(len(X))
+    walk = A / A.sum(axis=1, keepdims=True)
+    for steps in (0, 2):
+        signal = np.linalg.matrix_power(walk, steps) @ wide[:, 1:] @ rng.standard_normal(8)
+        y = np.where(rng.random(len(X)) < 0.5, signal / signal.std(), np.nan)
+        model = FLGPRegressor(geometry=geometry, **OPTIONS, geometry_columns=[0]).fit(wide, y)
+        assert model.linear_steps_ == steps
+        given = FLGPRegressor(geometry=geometry, **OPTIONS, geometry_columns=[0], linear_steps=steps)
+        np.testing.assert_allclose(given.fit(wide, y).predict(wide), model.predict(wide), rtol=1e-6)
+    # Two rows of a node may differ in covariates of rows; those of nodes may not.
+    twice, labels = np.vstack([wide, wide[:1] + np.r_[0, np.ones(8)]]), np.append(y, np.nan)
+    assert (
+        FLGPRegressor(geometry=geometry, geometry_columns=[0], **OPTIONS).fit(twice, labels).linear_steps_
+        == 0
+    )
+    with pytest.raises(ValueError, match="rows of node 0 differ"):
+        FLGPRegressor(geometry=geometry, geometry_columns=[0], linear_steps=1, **OPTIONS).fit(twice, labels)
+
+
+@pytest.mark.parametrize("geometry", [Circle(24.0), None])
+def test_columns_that_nothing_else_uses_are_covariates(geometry):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(0, 24, 200), rng.standard_normal(200), rng.standard_normal(200)])
+    y = np.sin(2 * np.pi * X[:, 0] / 24) + 2.0 * X[:, 1]
+    y[100:] = np.nan
+    options = {"geometry": geometry, "geometry_columns": [0], "residual": None, **OPTIONS}
+    model = FLGPRegressor(**options).fit(X, y)
+    named = FLGPRegressor(linear=[1, 2], **options).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), named.predict(X), rtol=1e-6)
+    assert model.term_shares_["linear"] > 0.7
+    # A column with a use of its own is none.
+    alone = FLGPRegressor(residual_columns=[1], **options).fit(X, y)
+    np.testing.assert_array_equal(alone._roles_.linear, [2])
+    without = FLGPRegressor(linear=None, **options).fit(X, y)
+    assert "linear" not in without.term_shares_
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [

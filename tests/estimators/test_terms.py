@@ -245,7 +245,7 @@ def test_random_intercepts_are_those_of_statsmodels():
         ({"geometry_columns": [0, 4], "groups": [4]}, "Column 4 is in geometry_columns and in groups"),
         ({"groups": [0, 1, 2, 3, 4]}, "Leave at least one for the geometry"),
         ({"geometry_columns": []}, "at least one column"),
-        ({"linear": None, "linear_steps": 2}, "linear=None. Name them"),
+        ({"linear": None, "linear_steps": 2}, "there are none. Name columns"),
         ({"linear": [2], "linear_steps": 2}, "walks along a graph"),
         ({"linear": [2], "linear_steps": -1}, "linear_steps=-1 must be an integer of at least 0"),
         ({"linear": 3.5}, "must be columns of X"),

@@ -57,12 +57,14 @@ SHARED_PARAMETERS = """n_anchors : int or "auto"
 
 TERM_PARAMETERS = """linear : {{"auto", "all"}} or columns, optional
         Covariates: a linear term in these columns of X, on one scale, with one learned variance. "all": every
-        column that is neither a group nor a node's number. "auto": the columns of a point cloud, from 20
-        labels on (three for each class), if the amplitude is learned and the hyperparameters are optimised;
-        the evidence decides how much they count, and each of them by its relevance. None: no such term.
-    linear_steps : int
-        On a `Graph`: average the covariates over this many steps of its walk first. This helps where the
-        graph and the covariates are different sources.
+        column that is neither a group nor a node's number. "auto": the columns that nothing else uses. Where
+        there are none: the columns of a point cloud, from 20 labels on (three for each class), if the
+        amplitude is learned and the hyperparameters are optimised; the evidence decides how much they count,
+        and each of them by its relevance. None: no such term.
+    linear_steps : int or "auto"
+        On a `Graph`: average the covariates of its nodes over this many steps of its walk first. This helps
+        where the graph and the covariates are different sources. "auto": 0, 1, 2 or 4 by the evidence, if all
+        nodes are among the rows (`linear_steps_`).
     groups : columns, optional
         Categorical columns, each with an effect for every level and a learned variance between levels (random
         effects). A level without labels keeps its prior."""
@@ -104,6 +106,8 @@ SHARED_ATTRIBUTES = """anchors_ : array of shape (s, p)
         The fitted geometry, and its eigenfunctions.
     term_shares_ : dict
         The share of each term in the variance of f over the fitted points.
+    linear_steps_ : int
+        Steps of a graph's walk over which the covariates are averaged.
     feature_relevance_ : array of shape (p,)
         Share of each column in the squared gradient of the linear and local terms, columns in units of their
         standard deviations. Only where these terms were learned.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ from ..terms import AMPLITUDE, TIME, Groups, Inputs, Manifold, Terms
 from ..terms.local.features import LocalFeatures
 from .column_relevance import with_relevance
 from .column_scaling import with_scaling
-from .composition import BY_FEATURES, BY_NEIGHBORS, Composition, linear_term, local_kind
+from .composition import BY_FEATURES, BY_NEIGHBORS, Composition, linear_terms, local_kind
 from .geometry_choice import Attempt, candidates, graph_of_all, position_of_best
 from .labels import Labels
 from .learned_attributes import forget_dated, keep_composition, keep_learned, single_or_list, term_shares
@@ -80,14 +81,15 @@ def _attempt(
     in_memory = geometry.fitted_places() is not None or not is_streamed(rows)
     labels = replace(labels, in_memory=in_memory and not is_distributed(rows))
     kind = local_kind(model, geometry, labels, problem)
-    terms = Composition(linear_term(model, geometry, rows), kind)
-    terms = with_relevance(model, geometry, labels, problem, terms)
+    linear, *others = linear_terms(model, geometry, rows)
+    terms = with_relevance(model, geometry, labels, problem, Composition(linear, kind))
     inputs = _labeled_inputs(model, geometry, labels, terms)
     count = model.n_eigenpairs
     count = geometry.n_eigenpairs(len(labels)) if isinstance(count, str) else int(count)
     settings = replace(_settings(model, count, problem, terms), sketch=sketch)
     with stage(f"spectrum and evidence for {len(labels):,} labels"):
-        learned = _best_kernel(model, geometry, inputs, problem, settings, terms)
+        choices = [terms, *(replace(terms, linear=other) for other in others)]
+        learned, terms, settings = _best(model, geometry, inputs, problem, settings, choices)
     return Attempt(geometry, labels, inputs, terms, settings, learned)
 
 
@@ -104,21 +106,26 @@ def _log_evidence(model: LatentModel, rows: RowLike, labels: Labels) -> float:
         return with_local(model, found.learned, found.inputs).log_posterior
 
 
-def _best_kernel(
+def _best(
     model: LatentModel,
     geometry: FittedGeometry,
     inputs: Inputs,
     problem: Problem,
     settings: Settings,
-    terms: Composition,
-) -> LearnedModel:
-    """kernel="auto" compares the heat kernel with rougher ones by the evidence."""
-    if not (isinstance(model.kernel, str) and model.kernel == "auto"):
-        return learn(geometry, inputs, problem.targets, settings)
-    kernels: list[SpectralKernel] = [Heat(), *(Matern(nu) for nu in _ROUGHER)]
-    each = [replace(settings, terms_on=_TermsOn(model, terms, kernel)) for kernel in kernels]
-    found = [learn(geometry, inputs, problem.targets, own) for own in each]
-    return max(found, key=lambda learned: learned.log_posterior)
+    choices: Sequence[Composition],
+) -> tuple[LearnedModel, Composition, Settings]:
+    """Kernel and terms with the highest evidence; kernel="auto" compares heat with rougher kernels."""
+    kernels: list[SpectralKernel] = [model._spectral_kernel()]
+    if isinstance(model.kernel, str) and model.kernel == "auto":
+        kernels = [Heat(), *(Matern(nu) for nu in _ROUGHER)]
+    tried: list[tuple[LearnedModel, Composition, Settings]] = []
+    for kernel in kernels:
+        own = [replace(settings, terms_on=_TermsOn(model, terms, kernel)) for terms in choices]
+        first = learn(geometry, inputs, problem.targets, own[0])
+        # Only a graph has several choices, and its basis needs no search.
+        others = [learn_on(first.basis, inputs, problem.targets, each) for each in own[1:]]
+        tried += zip([first, *others], choices, own, strict=True)
+    return max(tried, key=lambda found: found[0].log_posterior)
 
 
 def update_model(model: LatentModel, labels: Labels, problem: Problem) -> None:

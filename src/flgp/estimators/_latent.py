@@ -42,7 +42,7 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
 
     inference: str = "auto"
     linear: Any = "auto"
-    linear_steps: int = 0
+    linear_steps: int | str = "auto"
     groups: Any = None
     residual: str | None = None
     n_residual_neighbors: int | str = "auto"
@@ -70,7 +70,7 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
         check_count("n_chains", self.n_chains)
         check_count("n_draws", self.n_draws, minimum=4)
         check_count("n_warmup", self.n_warmup, minimum=0)
-        check_count("linear_steps", self.linear_steps, minimum=0)
+        check_count("linear_steps", self.linear_steps, minimum=0, auto=True)
         check_count("n_residual_neighbors", self.n_residual_neighbors, auto=True)
         check_choice("residual_kernel", self.residual_kernel, KERNEL_CHOICES)
         if self.residual == "local" and self.hyperparameters == "fixed":
@@ -101,6 +101,13 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
                 f"residual='local' with the {likelihood.name} likelihood is fitted by Laplace's method, but "
                 f"inference={self.inference!r}. Use inference='auto' or 'laplace', or residual=None."
             )
+
+    @property
+    def linear_steps_(self) -> int:
+        """Steps of a graph's walk over which the covariates are averaged."""
+        if not hasattr(self, "_linear_"):
+            raise AttributeError(f"{type(self).__name__} has no linear_steps_ before it is fitted.")
+        return 0 if self._linear_ is None else self._linear_.steps
 
     def _needs_columns(self) -> bool:
         """Whether predictions need more of a row than its place on the geometry."""

@@ -182,19 +182,22 @@ class HeatKernelModel:
             self.n_features_in_,
             getattr(self, "feature_names_in_", None),
             geometry_columns=self.geometry_columns,
-            linear=self._covariates(X, enough),
+            linear=self._covariates(),
             groups=getattr(self, "groups", None),
             residual_columns=getattr(self, "residual_columns", None),
+            own_linear=self._own_linear(X, enough),
         )
 
-    def _covariates(self, X: RowLike, enough: bool) -> Any:
-        """What `linear` asks for; "auto" becomes "geometry", the columns of a point cloud, or None."""
+    def _covariates(self) -> Any:
+        """What `linear` asks for; "auto" is for models that learn."""
         linear = getattr(self, "linear", None)
-        if not (isinstance(linear, str) and linear == "auto"):
-            return linear
+        fixed = getattr(self, "hyperparameters", "") == "fixed"
+        return None if fixed and isinstance(linear, str) and linear == "auto" else linear
+
+    def _own_linear(self, X: RowLike, enough: bool) -> bool:
+        """Whether columns may be both the geometry's and covariates: on a point cloud, if all is learned."""
         learned = self.amplitude is None and getattr(self, "hyperparameters", "") == "optimize"
-        cloud = self.geometry is None and X.shape[1] <= _MOST_COVARIATES
-        return "geometry" if cloud and learned and enough else None
+        return self.geometry is None and X.shape[1] <= _MOST_COVARIATES and learned and enough
 
     def _fit_geometry(self, rows: RowLike, geometry: Geometry | None = None) -> FittedGeometry:
         """The geometry of all rows (n, p)."""

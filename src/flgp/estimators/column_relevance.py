@@ -27,7 +27,7 @@ def with_relevance(
     """The same terms, with factors that the labels learn."""
     linear = None if terms.linear is None else terms.linear.with_relevance(None)
     terms = Composition(linear, terms.local_kind)
-    automatic = isinstance(model.linear, str) and model.linear == "auto" and linear is not None
+    automatic = linear is not None and linear.on_cloud
     required = terms.local_kind == BY_FEATURES
     # Distances on a known geometry are what its user says they are.
     free = model.hyperparameters == "optimize" and model.amplitude is None and model.geometry is None

@@ -40,6 +40,13 @@ class ColumnRoles:
     names: tuple[str, ...] | None  # of all columns, where they have some
     even: EvenColumns | None = None  # what the geometry's columns go through; None: they are as given
 
+    @property
+    def linear_is_own(self) -> bool:
+        """Whether the covariates are just the geometry's columns."""
+        return self.linear is not None and (
+            self.geometry is None or np.array_equal(self.linear, self.geometry)
+        )
+
     def label(self, column: int) -> str:
         """A column's name, or its position."""
         return str(column) if self.names is None else self.names[column]
@@ -58,8 +65,13 @@ def choose_roles(
     linear: Any = None,
     groups: Any = None,
     residual_columns: Any = None,
+    own_linear: bool = False,
 ) -> ColumnRoles:
-    """Roles from what a user gives; a column is a position, or a name if the columns have names."""
+    """Roles from what a user gives; a column is a position, or a name if the columns have names.
+
+    `linear="auto"` takes the columns that nothing else uses; where there are none, those of the geometry, if
+    `own_linear` allows it.
+    """
     named = None if names is None else tuple(str(name) for name in names)
     grouped = () if groups is None else tuple(positions("groups", groups, n_columns, names).tolist())
     others: IntArray = np.array([j for j in range(n_columns) if j not in grouped], dtype=np.intp)
@@ -71,19 +83,21 @@ def choose_roles(
         own = positions("geometry_columns", geometry_columns, n_columns, names)
         geometry.columns(len(own))
     _refuse_shared("geometry_columns", own.tolist(), "groups", grouped)
+    local = None if residual_columns is None else scaled_columns(residual_columns, n_columns, names)
     identifiers = [own[j] for j in geometry.identifiers(len(own))]
     covariates: IntArray | None = None
     if isinstance(linear, str) and linear == "all" and "all" not in (named or ()):
         covariates = np.array([j for j in others if j not in identifiers], dtype=np.intp)
         if len(covariates) == 0:
             raise ValueError("linear='all' finds no column that is neither a group nor a node's number.")
-    elif isinstance(linear, str) and linear == "geometry" and "geometry" not in (named or ()):
-        covariates = own
+    elif isinstance(linear, str) and linear == "auto":
+        used = {*own.tolist(), *grouped, *(() if local is None else local.index.tolist())}
+        unused = np.array([j for j in others if j not in used], dtype=np.intp)
+        covariates = unused if len(unused) else own if own_linear else None
     elif linear is not None:
         covariates = positions("linear", linear, n_columns, names)
         _refuse_shared("linear", covariates.tolist(), "groups", grouped)
     whole = np.array_equal(own, np.arange(n_columns))
-    local = None if residual_columns is None else scaled_columns(residual_columns, n_columns, names)
     return ColumnRoles(None if whole else own, covariates, grouped, local, named)
 
 

@@ -303,17 +303,15 @@ def _check_answers(estimator: Any) -> None:
 def _check_roles(estimator: Any) -> None:
     """The parameters give the columns of X the roles that they have in the fitted model."""
     roles = estimator._roles_
-    linear = getattr(estimator, "linear", None)
-    if isinstance(linear, str) and linear == "auto":  # decided by the number of labels, among others
-        linear = None if roles.linear is None else "geometry"
     found = choose_roles(
         estimator._geometry(),
         estimator.n_features_in_,
         getattr(estimator, "feature_names_in_", None),
         geometry_columns=estimator.geometry_columns,
-        linear=linear,
+        linear=estimator._covariates(),
         groups=getattr(estimator, "groups", None),
         residual_columns=getattr(estimator, "residual_columns", None),
+        own_linear=roles.linear is not None,  # the number of labels decides, among others
     )
     if roles.even is not None and estimator.scaling is None:
         raise ValueError("the columns go through something that the parameters do not ask for")

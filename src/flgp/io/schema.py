@@ -251,6 +251,7 @@ SCHEMA: dict[str, Concept] = {
         directions=Maybe(Numbers(("q", "k"), -1.0 - 1e-6, 1.0 + 1e-6)),
         at_nodes_of=Maybe(points("N", "q")),
         node_column=Whole(),
+        steps=Whole(),
         relevance=Maybe(Numbers(("q",), 0.0, 1e10)),
         even=Maybe(A("even columns")),
         on_cloud=Flag(),

@@ -33,6 +33,7 @@ class Linear(OneVariance):
     directions: Array | None = None  # (q, k), orthonormal columns; None: all
     at_nodes_of: Array | None = None  # (N, q) columns at the nodes of a graph, after some steps of its walk
     node_column: int = 0  # the column of X with the node's number, where there are such
+    steps: int = 0  # of the walk
     relevance: Array | None = None  # (q,) relative prior standard deviations of the slopes; None: alike
     even: EvenColumns | None = None  # what the columns go through first
     on_cloud: bool = False  # trusted near the point cloud only: off it the prior is back, as for the manifold
@@ -50,14 +51,14 @@ class Linear(OneVariance):
         return cls(columns, summary.mean, common_scale(summary), even=even, on_cloud=on_cloud)
 
     @classmethod
-    def of_nodes(cls, table: Array, walked: Array, columns: IntArray, node_column: int) -> Linear:
+    def of_nodes(cls, table: Array, walked: Array, columns: IntArray, node_column: int, steps: int) -> Linear:
         """Columns that belong to the nodes of a graph: as given, and after some steps of its walk, (N, q).
 
         Both are on the scale of the given ones: what the walk averages out counts less afterwards.
         """
         scale = common_scale(summarize(table, np.arange(len(columns))))
         spread = np.sqrt(np.mean((walked.std(axis=0) * scale) ** 2))
-        return cls(columns, walked.mean(axis=0), scale / (spread or 1.0), None, walked, node_column)
+        return cls(columns, walked.mean(axis=0), scale / (spread or 1.0), None, walked, node_column, steps)
 
     def with_relevance(self, relevance: Array | None) -> Linear:
         """The same with slopes of different size, mean square 1 (see `process.relevance`); None: alike."""
