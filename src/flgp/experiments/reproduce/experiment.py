@@ -110,11 +110,12 @@ class Experiment(ABC):
     def crossed(self, options: Options, **axes: Iterable[Any]) -> list[Row]:
         """A job for each combination of the axes with a chosen method and model."""
         cases = combinations(self.chosen_methods(options), self.chosen_models(options))
-        return [
+        found = (
             {**dict(zip(axes, values, strict=True)), "method": method, "model": model}
             for values in product(*axes.values())
             for method, model in cases
-        ]
+        )
+        return [{key: job[key] for key in self.keys} for job in found]
 
     def check(self, options: Options) -> None:
         """Raise a ValueError that names unknown methods or models."""
