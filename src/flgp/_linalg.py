@@ -97,20 +97,20 @@ def triangular_squares(rows: Array, uppers: Sequence[Array]) -> Array:
     return result
 
 
-def squared_distances(points: Array, others: Array) -> Array:
+def squared_distances(points: Array, others: Array, unit: float = 1.0) -> Array:
     """|x - y|² (b, k) between points (b, q) and others (k, q).
 
-    As |x|² - 2 x·y + |y|² about the mean of the others, by one product of matrices, if that costs at most
-    four of the sixteen digits; otherwise column by column.
+    As |x|² - 2 x·y + |y|² about the mean of the others, by one product of matrices; column by column for
+    points more than a hundred units away, for which this would cost more than four of the sixteen digits.
     """
     center = others.mean(axis=0)
     x, y = points - center, others - center
     with np.errstate(over="ignore", invalid="ignore"):
         sizes, other_sizes = (np.einsum("ij,ij->i", rows, rows) for rows in (x, y))
-        largest = max(sizes.max(initial=0.0), other_sizes.max(initial=0.0))
-        if not largest <= _SHORT:
-            return np.asarray(cdist(points, others, "sqeuclidean"))
-    result = x @ (-2.0 * y.T)
-    result += sizes[:, None]
-    result += other_sizes
+        near = np.maximum(sizes, other_sizes.max(initial=0.0)) <= _SHORT * unit**2
+        result = x @ (-2.0 * y.T)
+        result += sizes[:, None]
+        result += other_sizes
+    if not near.all():
+        result[~near] = cdist(points[~near], others, "sqeuclidean")
     return np.maximum(result, 0.0, out=result)

@@ -100,6 +100,15 @@ def plot_covariance(
     term : str or None
         Covariance of this term of f, as in `covariance`; None: of the whole f.
     coordinates, ax, **scatter : as in `plot_points`
+
+    Examples
+    --------
+    >>> from flgp import FLGPClassifier, plotting
+    >>> from flgp.datasets import circles
+    >>> data = circles(300, random_state=0)
+    >>> model = FLGPClassifier(n_anchors=60, random_state=0).fit(data.X, data.y)
+    >>> plotting.plot_covariance(model, data.X, 0).get_title()
+    'covariance from ★'
     """
     ax = _axes(ax)
     X = np.asarray(X, dtype=float)
@@ -124,6 +133,15 @@ def plot_eigenfunction(
     index : int
         0 is the slowest one that is not constant.
     coordinates, ax, **scatter : as in `plot_points`
+
+    Examples
+    --------
+    >>> from flgp import FLGPClassifier, plotting
+    >>> from flgp.datasets import circles
+    >>> data = circles(300, random_state=0)
+    >>> model = FLGPClassifier(n_anchors=60, random_state=0).fit(data.X, data.y)
+    >>> plotting.plot_eigenfunction(model, data.X, 0).get_title().startswith('eigenfunction 0')
+    True
     """
     ax = _axes(ax)
     functions = views.eigenfunctions(model, X, index + 1)
@@ -145,6 +163,15 @@ def plot_anchors(model: Any, X: Any, *, coordinates: str = "auto", ax: Any = Non
     model : fitted estimator
     X : array of shape (n, p)
     coordinates, ax : as in `plot_points`
+
+    Examples
+    --------
+    >>> from flgp import FLGPClassifier, plotting
+    >>> from flgp.datasets import circles
+    >>> data = circles(300, random_state=0)
+    >>> model = FLGPClassifier(n_anchors=60, random_state=0).fit(data.X, data.y)
+    >>> plotting.plot_anchors(model, data.X).get_title()
+    'anchors and graph'
     """
     ax = _axes(ax)
     points, anchors = _where(model, X, coordinates, ax), _where(model, model.anchors_, coordinates, ax)
@@ -168,6 +195,15 @@ def plot_spectrum(model: Any, *, ax: Any = None) -> Any:
     ----------
     model : fitted estimator
     ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> from flgp import FLGPClassifier, plotting
+    >>> from flgp.datasets import circles
+    >>> data = circles(300, random_state=0)
+    >>> model = FLGPClassifier(n_anchors=60, random_state=0).fit(data.X, data.y)
+    >>> plotting.plot_spectrum(model).get_title()
+    'spectrum'
     """
     ax = _axes(ax)
     order = np.arange(len(model.eigenvalues_))
@@ -190,6 +226,15 @@ def plot_evidence(model: Any, *, n_times: int = 25, ax: Any = None) -> Any:
     model : fitted FLGPRegressor or FLGPClassifier, with diffusion_time=None
     n_times : int
     ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> from flgp import FLGPClassifier, plotting
+    >>> from flgp.datasets import circles
+    >>> data = circles(300, random_state=0)
+    >>> model = FLGPClassifier(n_anchors=60, random_state=0).fit(data.X, data.y)
+    >>> plotting.plot_evidence(model, n_times=5).get_title()
+    'evidence'
     """
     ax = _axes(ax)
     times, values = views.evidence_curve(model, n_times)
@@ -214,6 +259,15 @@ def plot_calibration(model: Any, X: Any, y: Any, *, n_bins: int = 10, ax: Any = 
     n_bins : int
     ax : matplotlib Axes
     sizes : exposure or trials of the rows, as in `predict_interval`
+
+    Examples
+    --------
+    >>> from flgp import FLGPClassifier, plotting
+    >>> from flgp.datasets import circles
+    >>> data = circles(300, random_state=0)
+    >>> model = FLGPClassifier(n_anchors=60, random_state=0).fit(data.X, data.y)
+    >>> plotting.plot_calibration(model, data.X, data.y).get_title()
+    'calibration'
     """
     ax = _axes(ax)
     found = views.calibration(model, X, y, n_bins, **sizes)

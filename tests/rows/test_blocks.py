@@ -342,7 +342,7 @@ def test_an_interrupt_leaves_no_half_fitted_model(error, rings, monkeypatch):
         seen.append(hasattr(model, "basis_"))
         raise error
 
-    monkeypatch.setattr("flgp.estimators.classifier.transduce", interrupt)
+    monkeypatch.setattr(FLGPClassifier, "_transduce", interrupt)
     broken = FLGPClassifier(**SETTINGS)
     with pytest.raises(error):
         broken.fit(X, y)

@@ -167,7 +167,7 @@ READ = {
         ".csv",
         '"a","b"\n"r1",1,2\n"r2",3,4\n',
         {"row": ["r1", "r2"], "a": [1, 3], "b": [2, 4]},
-        ["first holds row names"],
+        ["first column holds row names"],
     ),
     "a column twice": (".csv", "a,b,a\n1,2,1\n3,4,3\n", {"a": [1, 3], "b": [2, 4]}, []),
     "postcodes": (

@@ -230,7 +230,8 @@ class EGPClassifier(ClassifierMixin, _Euclidean):
         assert self.model_ is not None
         inner = self.model_.base_estimator_
         processes = inner.estimators_ if self.model_.n_classes_ > 2 else [inner]
-        sqdist = squared_distances(X, processes[0].X_train_)
+        points = processes[0].X_train_
+        sqdist = squared_distances(X, points, float(np.sqrt(points.var(axis=0).sum())))
         columns = np.stack([_probability(process, sqdist) for process in processes], axis=1)
         if len(processes) == 1:
             return np.hstack([1.0 - columns, columns])

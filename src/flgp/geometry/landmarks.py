@@ -231,11 +231,12 @@ def join_to_landmarks(
 
 def joined_pairs(X: Array, landmarks: Array, r: int, reach: Array | None) -> Matrix:
     """Squared distances to the landmarks (b, s): all, or (sparse) those of joined pairs."""
+    unit = float(np.sqrt(landmarks.var(axis=0).sum()))
     if reach is None:
-        return squared_distances(X, landmarks)
+        return squared_distances(X, landmarks, unit)
     parts = []
     for block in _tiles(X, len(landmarks)):
-        sqdist = squared_distances(block, landmarks)
+        sqdist = squared_distances(block, landmarks, unit)
         rth_nearest = np.partition(sqdist, r - 1, axis=1)[:, r - 1]
         row, column = np.nonzero(sqdist <= np.maximum(rth_nearest[:, None], reach))
         parts.append(sparse.csr_array((sqdist[row, column], (row, column)), shape=sqdist.shape))
