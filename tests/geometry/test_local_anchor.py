@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flgp.geometry.point_cloud.weights import RIDGE, local_anchor_weights
+from flgp.geometry.point_cloud.weights import RIDGE, local_anchor_weights, simplex_minimizer
 
 
 def check_kkt(X, anchors, index, weights):
@@ -34,6 +34,22 @@ def test_a_point_on_an_anchor_takes_it_alone():
     anchors = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     weights = local_anchor_weights(anchors[:1], anchors, np.array([[0, 1, 2]]))
     np.testing.assert_allclose(weights, [[1.0, 0.0, 0.0]], atol=1e-5)
+
+
+def test_anchors_on_a_line_through_the_point_end_the_search():
+    """Two anchors on either side of one that the point is on: rounding was taken for violations, for ever."""
+    step, wide, across, last = (
+        0.008596001164787728,
+        0.12940377761267302,
+        0.14659577994224848,
+        0.17238378343661165,
+    )
+    gram = np.zeros((5, 5, 1))
+    gram[1, 1], gram[2, 1], gram[2, 2] = step, -step, step
+    gram[3, 1:4, 0] = 2 * step, -2 * step, wide
+    gram[4, 1:, 0] = 0.025788003494363183, -0.025788003494363183, across, last
+    weights = simplex_minimizer(gram)[:, 0]
+    np.testing.assert_allclose(weights, [1 / 3, 1 / 3, 1 / 3, 0.0, 0.0], atol=1e-6)
 
 
 def test_inside_a_triangle_the_weights_are_the_barycentric_coordinates():

@@ -9,6 +9,8 @@ from ..._typing import Array, BoolArray, IntArray
 # With more anchors than p + 1 the optimum is not unique; this ridge, relative to the mean squared
 # distance, picks the most even one, so that platforms agree.
 RIDGE = 1e-6
+# Of the mean squared distance: differences below this are rounding.
+_ROUNDING = 1e-12
 # Full exchanges that may fail to reduce the number of violations before one-at-a-time exchange, which
 # cannot cycle, takes over (Kim & Park's block principal pivoting uses 3).
 _FULL_EXCHANGES = 3
@@ -52,7 +54,8 @@ def simplex_minimizer(gram: Array) -> Array:
     while len(pending):
         y = _solve_on_support(G, free)
         slack = _matvec(G, y) - 1.0
-        wrong = np.where(free, y < 0, slack < -1e-12)
+        # Relative to y, which is huge where a point is on an anchor: rounding must not count as a violation.
+        wrong = np.where(free, y < 0, slack < -_ROUNDING * sum(np.abs(y[a]) for a in range(r)))
         violations = sum(wrong[a].astype(np.int8) for a in range(r))
         done = violations == 0
         weights[:, pending[done]] = y[:, done]
