@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -50,6 +51,19 @@ def test_anchors_on_a_line_through_the_point_end_the_search():
     gram[4, 1:, 0] = 0.025788003494363183, -0.025788003494363183, across, last
     weights = simplex_minimizer(gram)[:, 0]
     np.testing.assert_allclose(weights, [1 / 3, 1 / 3, 1 / 3, 0.0, 0.0], atol=1e-6)
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 50])
+def test_the_search_ends_whatever_rounding_does(monkeypatch, rounds):
+    """Whole numbers in a few columns: points on anchors, between anchors, and the same anchor many times."""
+    monkeypatch.setattr("flgp.geometry.point_cloud.weights._ROUNDS_PER_ANCHOR", rounds)
+    rng = np.random.default_rng(0)
+    for p, r in [(1, 3), (2, 5), (3, 8)]:
+        X, anchors = rng.integers(0, 4, (500, p)).astype(float), rng.integers(0, 4, (60, p)).astype(float)
+        index = np.stack([rng.choice(60, r, replace=False) for _ in X])
+        weights = local_anchor_weights(X, anchors, index)
+        assert (weights >= 0).all()
+        np.testing.assert_allclose(weights.sum(axis=1), 1.0)
 
 
 def test_inside_a_triangle_the_weights_are_the_barycentric_coordinates():

@@ -14,6 +14,8 @@ _ROUNDING = 1e-12
 # Full exchanges that may fail to reduce the number of violations before one-at-a-time exchange, which
 # cannot cycle, takes over (Kim & Park's block principal pivoting uses 3).
 _FULL_EXCHANGES = 3
+# Rounds for each anchor of a point; a handful is usual. What is left after these is rounding.
+_ROUNDS_PER_ANCHOR = 50
 
 
 def local_anchor_weights(X: Array, anchors: Array, index: IntArray) -> Array:
@@ -51,13 +53,13 @@ def simplex_minimizer(gram: Array) -> Array:
     pending = np.arange(rows)
     fewest = np.full(rows, r + 1)
     patience = np.full(rows, _FULL_EXCHANGES)
-    while len(pending):
+    for left in reversed(range(_ROUNDS_PER_ANCHOR * r)):
         y = _solve_on_support(G, free)
         slack = _matvec(G, y) - 1.0
         # Relative to y, which is huge where a point is on an anchor: rounding must not count as a violation.
         wrong = np.where(free, y < 0, slack < -_ROUNDING * sum(np.abs(y[a]) for a in range(r)))
         violations = sum(wrong[a].astype(np.int8) for a in range(r))
-        done = violations == 0
+        done = (violations == 0) | (left == 0)
         weights[:, pending[done]] = y[:, done]
         going = ~done
         if not going.any():
@@ -65,6 +67,7 @@ def simplex_minimizer(gram: Array) -> Array:
         pending, G, free, wrong = pending[going], G[:, :, going], free[:, going], wrong[:, going]
         free, fewest, patience = _exchange(free, wrong, violations[going], fewest[going], patience[going])
     weights = np.maximum(weights, 0.0, out=weights)
+    weights[:, ~weights.any(axis=0)] = 1.0
     weights /= sum(weights[a] for a in range(r))
     return weights
 
