@@ -78,6 +78,7 @@ def made_models():
     yield FLGPRegressor(**small, residual=None, hyperparameters="integrate", base_kernel="se").fit(X, few)
     yield FLGPClassifier(**small, multi_class="coupled").fit(X, three)
     yield FLGPClassifier(**small, class_prior="uniform").fit(X, three)
+    yield FLGPClassifier(**small, label_noise=0.1).fit(X, three)
     chains = {"inference": "gibbs", "n_chains": 2, "n_draws": 20, "n_warmup": 10}
     yield FLGPClassifier(**{**small, "random_state": np.random.RandomState(1)}, **chains).fit(X, y > 0)
     frame = pandas.DataFrame(X, columns=["u", "v"]).assign(site=np.where(angle < 2, "x", "y"))

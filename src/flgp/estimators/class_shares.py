@@ -91,7 +91,7 @@ def _clusters(
 ) -> Clusters:
     """The classes as clusters of rows X (n, p) and of the labelled points."""
     points, codes = np.concatenate([X, labels.points]), np.searchsorted(model.classes_, labels.y)
-    weight = labels.known["weight"]
+    weight = labels.weight
     weight = np.ones(len(codes)) if weight is None else weight
     if offset is not None and labels.offset is not None:
         offset = np.concatenate([offset, labels.offset])

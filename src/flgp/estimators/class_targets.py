@@ -11,7 +11,7 @@ from scipy.special import expit, ndtri
 
 from .._typing import Array
 from ..likelihoods import AnyLikelihood, Bernoulli, Categorical, NoisyBernoulli, Observations
-from ..process.evidence import KnownValues, Target
+from ..process.evidence import Judges, KnownValues, Target
 from ..terms import Constant
 from .labels import Labels
 from .offsets import probit_offsets
@@ -91,7 +91,8 @@ def class_targets(
 ) -> list[Target]:
     """A target for each class, or one for all; `known` are values to keep.
 
-    With one class among the labels there is a single function, whose labels are all "yes".
+    With one class among the labels there is a single function, whose labels are all "yes". Labels that were
+    judged count as much as they are trusted; of others a share may be random.
     """
     scheme = ClassScheme.of(model)
     count, names = len(scheme.classes), scheme.target_names
@@ -99,7 +100,8 @@ def class_targets(
         known = {}
     elif not isinstance(known, Mapping):
         known = dict(zip(names, known, strict=True))
-    likelihood = scheme.likelihood(model.label_noise_)
+    noise = model.label_noise_ if labels.trust is None else 0.0
+    likelihood = scheme.likelihood(noise)
     model._check_local_suits(likelihood)
     codes, offset = np.searchsorted(scheme.classes, labels.y), labels.offset
     if offset is not None and scheme.n_functions == 1:
@@ -107,24 +109,30 @@ def class_targets(
     if scheme.together:
         responses = [codes.astype(float)]
         # There may have been fewer classes before.
-        known = {name: own for name, own in known.items() if isinstance(own.likelihood, type(likelihood))}
+        several = isinstance(likelihood, Categorical)
+        known = {n: own for n, own in known.items() if isinstance(own.likelihood, Categorical) == several}
     else:
         responses = [(codes == k).astype(float) for k in (range(count) if count > 2 else [count - 1])]
+    judges = None
+    if labels.trust is not None:
+        given = labels.known["weight"]
+        judges = Judges(model.label_noise_, np.ones(len(labels)) if given is None else given)
     targets = []
     for y, name in zip(responses, names, strict=True):
-        obs = Observations.of(y, weight=labels.known["weight"], offset=offset)
+        obs = Observations.of(y, weight=labels.weight, offset=offset)
         constant = _constant(model, scheme, likelihood, obs)
-        exclusive = scheme.together, scheme.together and _calibrates(model)
-        targets.append(Target(np.arange(len(y)), obs, likelihood, constant, known.get(name), *exclusive))
+        exclusive = scheme.together, scheme.together and _calibrates(model, noise)
+        own = constant, known.get(name)
+        targets.append(Target(np.arange(len(y)), obs, likelihood, *own, *exclusive, judges))
     return targets
 
 
-def _calibrates(model: FLGPClassifier) -> bool:
+def _calibrates(model: FLGPClassifier, noise: float) -> bool:
     """Whether left-out labels say how sure to be: those of a free model with one posterior.
 
-    Beside another model, or where labels may be wrong, they do not.
+    Beside another model, or while labels are thought to be wrong, they do not.
     """
-    plain = not (model._with_offset_ or model.label_noise_)
+    plain = not (model._with_offset_ or noise)
     free = model.hyperparameters == "optimize" and model.amplitude is None
     return bool(model.calibrate) and plain and free
 

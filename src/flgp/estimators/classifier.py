@@ -25,7 +25,7 @@ from .class_probabilities import class_probabilities, conditional_probabilities,
 from .class_shares import known_shares, on_manifold, warn_of_unlabeled
 from .class_targets import ClassScheme, class_targets
 from .class_votes import is_votes
-from .label_noise import FIRST_NOISE, check_label_noise, choose_noise, searches_noise
+from .label_noise import check_label_noise, first_noise, judged
 from .labels import Labels, Problem
 from .offsets import check_offset, same_use, training_offset
 from .validation import check_choice, check_row_values
@@ -60,9 +60,10 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         may also name classes without a label. "labels": half way towards the shares among the labels, which
         are noisy. None: nothing is assumed. `update` keeps the shift and drops the clusters.
     label_noise : float in [0, 1) or "auto", optional
-        Share of the labels that are drawn at random, from all classes: a label that its neighbours contradict
-        then stops pulling. "auto": the share with the largest evidence (`label_noise_`). For expectation
-        propagation and classes that are learned together.
+        Share of the labels that are drawn at random, from all classes. Each label then counts as much as it
+        is probable to be right (`label_wrong_proba_`), so that one which its neighbours contradict stops
+        pulling. "auto": the share with the largest evidence (`label_noise_`). For expectation propagation and
+        classes that are learned together.
     mean : {{"auto", "constant", "zero"}}
         Prior mean of each latent function. "constant": learned about the log odds of its class, "zero": the
         paper's. "auto": a constant where there are covariates, groups or classes that share their
@@ -89,6 +90,9 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
     classes_ : array of shape (C,)
     label_noise_ : float
         The share of random labels, 0 if none are assumed.
+    label_wrong_proba_ : array of shape (m,)
+        With `label_noise`: the probability that another class is the right one, for each label in the order
+        of the rows (of votes, each class that has some); labels that `update` adds come last.
     transduction_proba_ : array of shape (n, C)
         Class probabilities of the fitted rows, where there are more than two classes that are coupled.
     sharpness_ : float
@@ -159,12 +163,12 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
             self._choose_roles(X, len(labels) >= scheme.fewest_labels)
             rows = self._with_unlabeled(X, X_unlabeled)
             self._flat_ = True
-            given = 0.0 if isinstance(self.label_noise, str) else float(self.label_noise or 0.0)
-            self.label_noise_ = FIRST_NOISE if searches_noise(self) else given
+            self.label_noise_ = first_noise(self)
             shares = check_class_prior(self.class_prior, self.classes_)
             geometry = fit_model(self, rows, labels, self._problem(labels))
-            if searches_noise(self):
-                choose_noise(self, labels)
+            if self.label_noise is not None:
+                labels = judged(self, labels, None)
+                update_model(self, labels, self._problem(labels))
             self._shares_ = known_shares(self, shares, rows, labels, own)
             self._transduce(geometry, rows, own)
         return self
@@ -237,9 +241,8 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
                     )
                 self._shares_ = KnownShares(self._shares_.shift)  # the partition was that of other labels
             self.classes_ = classes
+            labels = judged(self, labels, known)
             update_model(self, labels, self._problem(labels, known))
-            if relearn and searches_noise(self):
-                choose_noise(self, labels)
         return self
 
     # -- labels ------------------------------------------------------------------------------------------

@@ -27,12 +27,19 @@ class Labels:
     row: IntArray  # (m,) numbers of the rows in the user's data, for messages
     in_memory: bool = True  # whether the fit could hold all rows, so that a local term may be asked for
     offset: Array | None = None  # (m, k) added to each of k latent functions
+    trust: Array | None = None  # (m,) probability that each is right, once that was judged
 
     def __len__(self) -> int:
         return len(self.points)
 
+    @property
+    def weight(self) -> Array | None:
+        """How much each counts; None: 1 everywhere."""
+        given = self.known["weight"]
+        return given if self.trust is None else self.trust if given is None else given * self.trust
+
     def joined(self, more: Labels) -> Labels:
-        """These, then `more`."""
+        """These, then `more`; which of them are right is to be judged again."""
         sizes = len(self), len(more)
         known = {name: _joined((values, more.known[name]), sizes) for name, values in self.known.items()}
         return Labels(
@@ -54,7 +61,8 @@ class Labels:
         """The same for a subset of the rows."""
         known = {name: None if values is None else values[rows] for name, values in self.known.items()}
         offset = None if self.offset is None else self.offset[rows]
-        return Labels(self.points[rows], self.y[rows], known, self.row[rows], self.in_memory, offset)
+        trust = None if self.trust is None else self.trust[rows]
+        return Labels(self.points[rows], self.y[rows], known, self.row[rows], self.in_memory, offset, trust)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import numpy as np
 from .._typing import Array
 from ..likelihoods import Categorical, Observations
 from .expectation_propagation import AndersonMixer, cavities, largest_change
-from .posterior import Evaluation, LeftOut, Point
+from .posterior import AtLabels, Evaluation, LeftOut, Point
 from .sites import Marginals, SiteSolver, make_solver
 
 _SWEEPS = 80
@@ -64,7 +64,9 @@ class CoupledEP:
             posteriors.append(posterior)
         own = self._by_class(mean + self._offset, variance)
         left_out = LeftOut(tilted.log_normalizer, *(values.T for values in own))
-        return Evaluation(log_evidence, gradient, np.empty(0), tuple(posteriors), sites, left_out)
+        everything = self._by_class(marginals.mean + self._offset, marginals.variance)
+        at_labels = AtLabels(*(values.T for values in everything))
+        return Evaluation(log_evidence, gradient, np.empty(0), tuple(posteriors), sites, left_out, at_labels)
 
     def _settled(self, solver: SiteSolver, likelihood: Categorical, sites: Array, tolerance: float) -> Array:
         """Sites after accelerated sweeps; the best seen if they do not settle."""

@@ -10,7 +10,7 @@ import numpy as np
 from .._typing import Array
 from ..likelihoods import Likelihood, Observations, Tilted
 from .laplace import LaplaceInference
-from .posterior import Evaluation, LeftOut, Point
+from .posterior import AtLabels, Evaluation, LeftOut, Point
 from .sites import Marginals, SiteSolver, make_solver
 
 _PARALLEL_SWEEPS, _SEQUENTIAL_SWEEPS = 100, 60
@@ -131,8 +131,9 @@ class ExpectationPropagation:
             by_parameter = np.array([np.sum(part) for part in own])
         # A cavity is the posterior without that label, so its normaliser is a left-out prediction.
         left_out = LeftOut(tilted.log_normalizer, self.offset + mean, variance)
+        at_labels = AtLabels(self.offset + marginals.mean, marginals.variance)
         value = -np.inf if settled is None else log_evidence
-        return Evaluation(value, gradient, by_parameter, (posterior,), sites, left_out)
+        return Evaluation(value, gradient, by_parameter, (posterior,), sites, left_out, at_labels)
 
     def _settled(
         self, solver: SiteSolver, d: Array, likelihood: Likelihood, sites: Array, tolerance: float

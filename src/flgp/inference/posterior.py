@@ -74,6 +74,14 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
+class AtLabels:
+    """What all labels say about f at each labelled row."""
+
+    mean: Array  # (m,) or (m, C)
+    variance: Array  # of the same shape
+
+
+@dataclass(frozen=True)
 class Point:
     """Hyperparameters at which the evidence is asked for."""
 
@@ -118,6 +126,7 @@ class Evaluation:
     posteriors: tuple[Posterior, ...]  # of the weights of each latent function
     state: Array | None = None
     left_out: LeftOut | None = None  # where it is known
+    at_labels: AtLabels | None = None  # where it is known
     gradient_local: Array = field(default_factory=lambda: np.empty(0))  # in the logarithms of a local term's
     outputs: tuple[Evaluation, ...] = ()  # of each output, where several share their hyperparameters
 

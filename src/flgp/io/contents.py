@@ -266,6 +266,15 @@ class _Fit:
             raise wrong("labels", "are not about rows of X")
         if set(self.labels["known"]) != _KNOWN[self.model]:
             raise wrong("labels", "have other properties than fit has arguments for")
+        self._judged(self.labels["trust"])
+
+    def _judged(self, trust: ArrayRef | None) -> None:
+        """Labels that may be wrong have both numbers."""
+        wrong_proba = self.learned.get("label_wrong_proba_")
+        if (trust is None) != (wrong_proba is None) or (trust is not None and self.model != "classifier"):
+            raise wrong("labels", "are trusted in one place but not in the other")
+        if trust is not None and wrong_proba is not None and trust.shape != wrong_proba.shape:
+            raise wrong("label_wrong_proba_", "is about other labels than those of the model")
 
     def _functions(self) -> None:
         process, components = self.process, self._components()

@@ -116,6 +116,7 @@ LEARNED: dict[str, Rule] = {
     "chains_": one_or_several(A("Markov chains")),
     "intrinsic_dimension_": Real(1e-60, 1e60),
     "label_noise_": Real(0.0, 0.999),
+    "label_wrong_proba_": Numbers(("labels",), -1e-9, 1.0 + 1e-9),
 }
 
 

@@ -403,6 +403,7 @@ SCHEMA: dict[str, Concept] = {
         row=Numbers(("m",), 0, 2**60, "i"),
         in_memory=Flag(),
         offset=Maybe(levels("m", "functions")),
+        trust=Maybe(Numbers(("m",), 1e-4, 1.0)),
     ),
     "column of a table": concept(
         name=Text(),

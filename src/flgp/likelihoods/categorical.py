@@ -106,12 +106,16 @@ class Categorical:
         return mixed._replace(curvature=np.maximum(mixed.curvature, 0.0))
 
     def probabilities(self, mean: Array, variance: Array) -> Array:
-        """P(y = c) (b, C) for independent latents N(mean, variance), (b, C) each; rows sum to 1.
+        """P(y = c) (b, C) for independent latents N(mean, variance), (b, C) each; rows sum to 1."""
+        return self.largest(mean, 1.0 + variance)
 
-        The density of the largest f_k + ε_k is a sum over the classes, and each summand is the density of
+    def largest(self, mean: Array, variance: Array) -> Array:
+        """P(f_c is the largest) (b, C) for independent latents N(mean, variance); rows sum to 1.
+
+        The density of the largest f_k is a sum over the classes, and each summand is the density of
         "it is class c": one set of nodes serves all classes.
         """
-        sd, result = np.sqrt(1.0 + variance), np.empty(mean.shape)
+        sd, result = np.sqrt(variance), np.empty(mean.shape)
         # 1e-6 of the mass is left out at either end.
         reach = float(ndtri(1.0 - 1e-6))
         low, high = (mean - reach * sd).max(axis=1), (mean + reach * sd).max(axis=1)

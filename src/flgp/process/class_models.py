@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy.special import ndtr
 
 from .._stored import stored
 from .._typing import Array
@@ -181,11 +182,19 @@ def own_probability(target: Target, mean: Array, variance: Array) -> Array:
     return np.where(obs.y > 0.5, yes, 1.0 - yes)
 
 
+def probability_of_own_class(target: Target, mean: Array, variance: Array) -> Array:
+    """P(the class of the largest latent function is that of the label) (m,), for moments as above."""
+    likelihood, obs = target.likelihood, target.obs
+    if isinstance(likelihood, Categorical):
+        return likelihood.largest(mean, variance)[np.arange(len(mean)), obs.y.astype(int)]
+    return np.asarray(ndtr((2.0 * obs.y - 1.0) * mean / np.sqrt(variance)))
+
+
 def weighed(target: Target, models: Sequence[ClassModel]) -> list[ClassModel]:
     """The mixture that predicts left-out labels best; the first model if labels are too few to tell."""
     if len(target.obs.y) < _FEWEST * n_classes(target.likelihood):
         return [models[0]]
-    p = np.stack([model.left_out for model in models], axis=1)
+    p = np.stack([_of_label(target, model.left_out) for model in models], axis=1)
     shares = mixture_shares(p, _counted(target), np.array([_SEEN[model.name] for model in models]))
     shares = np.where(shares < _LIGHTEST, 0.0, shares)
     shares /= shares.sum()
@@ -220,13 +229,22 @@ def _best_factor(scored: Callable[[float], tuple[float, Array]], factors: Array)
 
 
 def _score(target: Target, p: Array) -> float:
-    return float(_counted(target) @ np.log(np.maximum(p, 1e-300)))
+    return float(_counted(target) @ np.log(np.maximum(_of_label(target, p), 1e-300)))
+
+
+def _of_label(target: Target, p: Array) -> Array:
+    """The probability of each label, which may be random, from that of its class."""
+    if target.judges is None:
+        return p
+    noise = target.judges.noise
+    return noise / n_classes(target.likelihood) + (1.0 - noise) * p
 
 
 def _counted(target: Target) -> Array:
     """Weights of the labels; the only one of a class cannot be predicted from others, and does not count."""
     codes = target.obs.y.astype(int)
-    return np.where(np.bincount(codes)[codes] > 1, target.obs.weight, 0.0)
+    weight = target.obs.weight if target.judges is None else target.judges.weight
+    return np.where(np.bincount(codes)[codes] > 1, weight, 0.0)
 
 
 def _shares(target: Target, count: int) -> Array:

@@ -31,6 +31,14 @@ class KnownValues:
 
 
 @dataclass(frozen=True)
+class Judges:
+    """Left-out labels of which a share is drawn at random, as judges of how sure to be."""
+
+    noise: float
+    weight: Array  # (m,) whatever they count as evidence of f
+
+
+@dataclass(frozen=True)
 class Target:
     """One latent function to learn: which labelled rows inform it, and their labels."""
 
@@ -41,6 +49,7 @@ class Target:
     known: KnownValues | None = None
     exclusive: bool = False  # classes that are learned together, and of which exactly one is right
     calibrated: bool = False  # left-out labels say how sure to be
+    judges: Judges | None = None  # if these are not the labels as they count here
 
     @property
     def prior_mean(self) -> float | Array:
