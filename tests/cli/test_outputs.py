@@ -8,11 +8,10 @@ import os
 import numpy as np
 import pytest
 
-from conftest import ring
+from conftest import ring, run_command
 
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("typer")
-from flgp.cli import main  # noqa: E402
 
 
 @pytest.fixture
@@ -24,9 +23,7 @@ def folder(tmp_path):
 
 
 def run(*arguments):
-    with pytest.raises(SystemExit) as ended:
-        main([*(str(argument) for argument in arguments), "--quiet"])
-    return ended.value.code or 0
+    return run_command(*arguments, "--quiet")
 
 
 def test_inputs_are_not_overwritten(folder, capsys):
@@ -75,12 +72,10 @@ def test_control_characters_from_a_file_are_spelled_out(tmp_path, capsys):
     pandas.DataFrame({"u": X[:, 0], "v": X[:, 1], name: np.sin(angle)}).to_csv(
         tmp_path / "d.csv", index=False
     )
-    with pytest.raises(SystemExit):
-        main(["fit", str(tmp_path / "d.csv"), "--target", name, "-o", str(tmp_path / "m.flgp")])
-    with pytest.raises(SystemExit):
-        main(["info", str(tmp_path / "m.flgp")])
-    with pytest.raises(SystemExit):
-        main(["fit", str(tmp_path / "d.csv"), "--target", "\x1b]0;owned\x07", "-o", str(tmp_path / "m.flgp")])
+    fit = ("fit", tmp_path / "d.csv", "-o", tmp_path / "m.flgp", "--target")
+    run_command(*fit, name)
+    run_command("info", tmp_path / "m.flgp")
+    run_command(*fit, "\x1b]0;owned\x07")
     out, err = capsys.readouterr()
     assert "y\\x1b[31m\\u202e" in out
     assert not {"\x1b", "\u202e", "\x07"} & set(out + err)

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import flgp
-from conftest import ring
+from conftest import ring, run_command
 from flgp import FLGPRegressor, HeatKernelFeatures
 
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("typer")
-from flgp.cli import app, main  # noqa: E402
+from flgp.cli import app  # noqa: E402
 from flgp.cli.fit import _folds  # noqa: E402
 from flgp.cli.predict import rounded  # noqa: E402
 
@@ -45,11 +45,7 @@ def tables(tmp_path_factory):
 
 def run(capsys, *arguments):
     """Exit code, standard output and standard error of a command."""
-    with pytest.raises(SystemExit) as ended:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    code = ended.value.code
-    return 0 if code is None else code, out, err
+    return (run_command(*arguments), *capsys.readouterr())
 
 
 def succeed(capsys, *arguments):
@@ -58,11 +54,18 @@ def succeed(capsys, *arguments):
     return out, err
 
 
+def refuse(capsys, message, *arguments):
+    """A command ends with one sentence that holds the message."""
+    code, _, err = run(capsys, *arguments)
+    assert code == 2
+    assert message in err
+    assert "Traceback" not in err
+
+
 @pytest.fixture(scope="module")
 def model(tables):
     folder, _, _ = tables
-    with pytest.raises(SystemExit):
-        main(["fit", str(folder / "n.csv"), "--target", "height", "-o", str(folder / "m.flgp"), "--quiet"])
+    run_command("fit", folder / "n.csv", "--target", "height", "-o", folder / "m.flgp", "--quiet")
     return folder / "m.flgp"
 
 
@@ -116,19 +119,8 @@ def test_classes_and_categories(tables, tmp_path, capsys):
     assert said["features"] == ["u", "v", "side=east", "side=west"]
     assert said["labelled"] == 50
     assert said["notes"][0] == "column 'side' is categorical: one indicator per value, 2 in total"
-    out, _ = succeed(
-        capsys,
-        *(
-            "predict",
-            tmp_path / "m.flgp",
-            folder / "c.csv",
-            "--keep",
-            "-o",
-            tmp_path / "p.csv",
-            "--digits",
-            17,
-        ),
-    )
+    again = ("predict", tmp_path / "m.flgp", folder / "c.csv", "--keep", "-o", tmp_path / "p.csv")
+    succeed(capsys, *again, "--digits", 17)
     found = pandas.read_csv(tmp_path / "p.csv")
     known = classes["zone"].notna()
     assert (found["flgp_prediction"] == classes["zone"])[known].mean() > 0.95
@@ -286,9 +278,7 @@ def test_every_error_is_one_sentence_without_a_traceback(name, tables, model, tm
 
 def test_a_transformer_has_no_predictions(tmp_path, capsys):
     flgp.save(HeatKernelFeatures(random_state=0).fit(ring(100)[0]), tmp_path / "m.flgp")
-    code, _, err = run(capsys, "info", tmp_path / "m.flgp")
-    assert code == 2
-    assert "cannot predict" in err
+    refuse(capsys, "cannot predict", "info", tmp_path / "m.flgp")
 
 
 @pytest.fixture
@@ -368,10 +358,7 @@ def test_predictions_use_the_column_of_the_fit(
         ((tmp_path / "negative.csv",), f"not positive in 1 row(s). Correct it, or use {option} 1."),
     ]
     for arguments, message in errors:
-        code, _, err = run(capsys, "predict", model, *arguments, "-o", out)
-        assert code == 2
-        assert message in err
-        assert "Traceback" not in err
+        refuse(capsys, message, "predict", model, *arguments, "-o", out)
 
 
 def test_the_report_compares_labels_at_their_exposures(counts, tmp_path, capsys, monkeypatch):
@@ -396,9 +383,8 @@ def test_the_report_compares_labels_at_their_exposures(counts, tmp_path, capsys,
     found = np.concatenate([sizes["exposure"] for sizes in asked])
     np.testing.assert_allclose(np.sort(found), np.sort(hours))
     assert "prediction of events (exposure 1)" in (tmp_path / "r.html").read_text()
-    code, _, err = run(capsys, "report", model, path, "-o", tmp_path / "r.html", "--exposure", "days")
-    assert code == 2
-    assert "lacks the column 'days'" in err
+    again = ("report", model, path, "-o", tmp_path / "r.html")
+    refuse(capsys, "lacks the column 'days'", *again, "--exposure", "days")
 
 
 def test_a_column_about_the_labels_is_no_feature_and_is_checked(counts, tmp_path, capsys):
@@ -417,13 +403,9 @@ def test_a_column_about_the_labels_is_no_feature_and_is_checked(counts, tmp_path
         (("--likelihood", "gaussian", "--exposure", "hours"), "does not use exposure"),
     ]
     for arguments, message in cases:
-        code, _, err = run(capsys, *start, *arguments)
-        assert code == 2
-        assert message in err
+        refuse(capsys, message, *start, *arguments)
     zero = ("fit", tmp_path / "zero.csv", "--target", "events", "--exposure", "hours", "--features", "u,v")
-    code, _, err = run(capsys, *zero, "-q")
-    assert code == 2
-    assert "not positive in 100 labelled row(s)" in err
+    refuse(capsys, "not positive in 100 labelled row(s)", *zero, "-q")
 
 
 def test_evaluate(tables, tmp_path, capsys):
@@ -490,24 +472,13 @@ def test_fit_ends_with_a_verdict(tables, tmp_path, capsys):
     assert f"Next: flgp report {tmp_path / 'm.flgp'} {folder / 'n.csv'}" in out
     out, _ = succeed(capsys, *start, "--cv", 3, "--json")
     assert json.loads(out)["evaluation"]["folds"] == 3
-    code, _, err = run(capsys, *start, "--cv", 1)
-    assert code == 2
-    assert "leaves no label" in err
+    refuse(capsys, "leaves no label", *start, "--cv", 1)
 
 
 def test_numbers_that_a_table_is_too_small_for_are_noted(tables, tmp_path, capsys):
     folder, _, _ = tables
-    arguments = (
-        "fit",
-        folder / "n.csv",
-        "--target",
-        "height",
-        "-o",
-        tmp_path / "m.flgp",
-        "--json",
-        "--cv",
-        0,
-    )
+    fit = ("fit", folder / "n.csv", "--target", "height", "-o", tmp_path / "m.flgp")
+    arguments = (*fit, "--json", "--cv", 0)
     out, _ = succeed(capsys, *arguments, "--option", "n_anchors=5000")
     assert "n_anchors=5000 was reduced to 400" in " | ".join(json.loads(out)["notes"])
     out, _ = succeed(capsys, *arguments, "--option", "n_anchors=6", "--option", "n_neighbors=9")
@@ -536,12 +507,8 @@ def test_label(tables, model, tmp_path, capsys):
     assert frame["height"][found["flgp_row"] - 2].isna().all()
     np.testing.assert_allclose(found["u"], frame["u"][found["flgp_row"] - 2])
     assert {"height", "flgp_prediction"} <= set(found)
-    code, _, err = run(capsys, *start, "-n", 4000)
-    assert code == 2
-    assert "350 row(s) without a label" in err
-    code, _, err = run(capsys, *start, "--strategy", "best")
-    assert code == 2
-    assert "Unknown --strategy" in err
+    refuse(capsys, "350 row(s) without a label", *start, "-n", 4000)
+    refuse(capsys, "Unknown --strategy", *start, "--strategy", "best")
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "csv.gz"])
@@ -765,10 +732,6 @@ def test_many_labels_of_many_classes_are_not_cross_validated_unasked():
 
 def test_a_table_in_the_place_of_the_model_and_one_row(tables, model, tmp_path, capsys):
     folder, _, _ = tables
-    code, _, err = run(capsys, "predict", folder / "n.csv", model)
-    assert code == 2
-    assert "Name a model first" in err
+    refuse(capsys, "Name a model first", "predict", folder / "n.csv", model)
     (tmp_path / "one.csv").write_text("a,b,y\n1,2,3\n")
-    code, _, err = run(capsys, "fit", tmp_path / "one.csv", "--target", "y")
-    assert code == 2
-    assert "The table has one row" in err
+    refuse(capsys, "The table has one row", "fit", tmp_path / "one.csv", "--target", "y")

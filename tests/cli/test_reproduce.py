@@ -6,32 +6,17 @@ import sys
 
 import pytest
 
+from conftest import run_command
 from flgp import __version__
-from flgp.cli import main
 from flgp.cli.reproduce import _command
 
 
 def run(capsys, *arguments):
-    with pytest.raises(SystemExit) as stop:
-        main(list(arguments))
-    out, err = capsys.readouterr()
-    return stop.value.code or 0, out, err
+    return (run_command(*arguments), *capsys.readouterr())
 
 
 def spiral(out, *more):
-    return (
-        "reproduce",
-        "spiral",
-        "--n",
-        "300",
-        "--repeats",
-        "1",
-        "--methods",
-        "lk",
-        "--out",
-        str(out),
-        *more,
-    )
+    return ("reproduce", "spiral", "--n", 300, "--repeats", 1, "--methods", "lk", "--out", out, *more)
 
 
 def test_a_table_and_its_files(tmp_path, capsys):
@@ -72,10 +57,12 @@ def test_bad_arguments_are_one_sentence(tmp_path, capsys, monkeypatch, arguments
     assert out == ""
 
 
+def mnist(folder):
+    return ("reproduce", "mnist", "--quick", "--data-dir", folder, "--out", folder / "r")
+
+
 def test_missing_mnist_says_where_it_looked(tmp_path, capsys):
-    code, _, err = run(
-        capsys, "reproduce", "mnist", "--quick", "--data-dir", str(tmp_path), "--out", str(tmp_path / "r")
-    )
+    code, _, err = run(capsys, *mnist(tmp_path))
     assert code == 2
     assert str(tmp_path) in err
     assert "FLGP_MNIST_DIR" in err
@@ -84,9 +71,7 @@ def test_missing_mnist_says_where_it_looked(tmp_path, capsys):
 def test_a_damaged_file_is_named(tmp_path, capsys):
     for name in ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1"):
         (tmp_path / f"{name}-ubyte").write_bytes(b"\0\0\x08")
-    code, _, err = run(
-        capsys, "reproduce", "mnist", "--quick", "--data-dir", str(tmp_path), "--out", str(tmp_path / "r")
-    )
+    code, _, err = run(capsys, *mnist(tmp_path))
     assert code == 2
     assert "train-images-idx3-ubyte" in err
 

@@ -2,26 +2,14 @@
 
 import gzip
 import os
-import struct
 from pathlib import Path
 
 import numpy as np
 import pytest
 import sklearn.datasets
 
+from conftest import MNIST_FILES, as_idx, save_mnist
 from flgp.datasets import load_mnist, mnist_pca, read_idx
-
-NAMES = [
-    "train-images-idx3-ubyte",
-    "train-labels-idx1-ubyte",
-    "t10k-images-idx3-ubyte",
-    "t10k-labels-idx1-ubyte",
-]
-
-
-def as_idx(array, kind=0x08):
-    array = np.asarray(array, dtype=np.uint8)
-    return bytes([0, 0, kind, array.ndim]) + struct.pack(f">{array.ndim}I", *array.shape) + array.tobytes()
 
 
 @pytest.fixture
@@ -29,12 +17,7 @@ def digits(tmp_path):
     """A directory of eight "digits": six to train, two to test, half of the files zipped."""
     rng = np.random.default_rng(0)
     images, labels = rng.integers(0, 256, (8, 28, 28)), np.arange(8)
-    parts = [images[:6], labels[:6], images[6:], labels[6:]]
-    for number, (name, part) in enumerate(zip(NAMES, parts, strict=True)):
-        if number % 2:
-            (tmp_path / f"{name}.gz").write_bytes(gzip.compress(as_idx(part)))
-        else:
-            (tmp_path / name).write_bytes(as_idx(part))
+    save_mnist(tmp_path, images, labels, 6)
     return tmp_path, images, labels
 
 
@@ -97,38 +80,38 @@ def test_load_from_argument_and_variable(digits, monkeypatch):
 
 def test_names_with_a_dot(digits):
     directory, _, labels = digits
-    (directory / NAMES[0]).rename(directory / "train-images.idx3-ubyte")
-    (directory / f"{NAMES[1]}.gz").rename(directory / "train-labels.idx1-ubyte.gz")
+    (directory / MNIST_FILES[0]).rename(directory / "train-images.idx3-ubyte")
+    (directory / f"{MNIST_FILES[1]}.gz").rename(directory / "train-labels.idx1-ubyte.gz")
     np.testing.assert_array_equal(load_mnist(directory).y, labels)
 
 
 def test_missing_files_say_where_and_how(digits):
     directory, _, _ = digits
-    (directory / NAMES[2]).unlink()
+    (directory / MNIST_FILES[2]).unlink()
     with pytest.raises(FileNotFoundError) as caught:
         load_mnist(directory)
     message = str(caught.value)
-    assert NAMES[2] in message
-    assert NAMES[0] not in message
+    assert MNIST_FILES[2] in message
+    assert MNIST_FILES[0] not in message
     assert str(directory) in message
     assert "FLGP_MNIST_DIR" in message
     assert "OpenML" in message
-    with pytest.raises(FileNotFoundError, match=NAMES[0]):
+    with pytest.raises(FileNotFoundError, match=MNIST_FILES[0]):
         load_mnist(directory / "no such place")
 
 
 def test_files_that_are_not_mnist_are_named(digits):
     directory, images, _ = digits
-    path = directory / f"{NAMES[1]}.gz"
+    path = directory / f"{MNIST_FILES[1]}.gz"
     for labels, how in [(np.arange(5), "6 images, but"), (np.full(6, 10), "digits 0 to 9")]:
         path.write_bytes(as_idx(labels))
         with pytest.raises(ValueError, match=how) as caught:
             load_mnist(directory)
         assert str(path) in str(caught.value)
-    (directory / NAMES[0]).write_bytes(as_idx(images[:6, :20]))
+    (directory / MNIST_FILES[0]).write_bytes(as_idx(images[:6, :20]))
     with pytest.raises(ValueError, match="shape") as caught:
         load_mnist(directory)
-    assert NAMES[0] in str(caught.value)
+    assert MNIST_FILES[0] in str(caught.value)
 
 
 def test_openml_is_the_last_resort(digits, monkeypatch):

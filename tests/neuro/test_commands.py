@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import nibabel as nib
 import numpy as np
 import pytest
 
-pytest.importorskip("typer")
-from flgp.cli import main
+from conftest import run_command
 
+pytest.importorskip("typer")
 from .conftest import AFFINE, SHAPE
 
 FAST = ["--n-anchors", "120", "--n-eigenpairs", "40"]
@@ -24,13 +25,7 @@ def files(tmp_path, brain, holes, mask):
     return tmp_path
 
 
-def run(*arguments):
-    """Exit code of the command."""
-    try:
-        main(["brain", *map(str, arguments)])
-    except SystemExit as end:
-        return end.code or 0
-    return 0
+run = partial(run_command, "brain")
 
 
 def refused(capsys, files, *arguments):
@@ -48,16 +43,8 @@ def png_size(path):
 
 
 def test_reconstruct(files, holes):
-    arguments = (
-        "reconstruct",
-        files / "holes.nii.gz",
-        "--mask",
-        files / "mask.nii.gz",
-        "-o",
-        files / "out",
-        *FAST,
-    )
-    assert run(*arguments, "--residual", "none", "--background", "none") == 0
+    options = ("--mask", files / "mask.nii.gz", "-o", files / "out", "--residual", "none", *FAST)
+    assert run("reconstruct", files / "holes.nii.gz", "--background", "none", *options) == 0
     names = {path.name for path in (files / "out").iterdir()}
     assert names == {"holes_mean.nii.gz", "holes_std.nii.gz", "holes_reconstruction.png"}
     mean = nib.load(files / "out" / "holes_mean.nii.gz")
@@ -70,24 +57,17 @@ def test_reconstruct(files, holes):
 
 
 def test_reconstruct_scores_what_it_holds_out(files, capsys):
-    arguments = (
-        "reconstruct",
-        files / "whole.nii.gz",
-        "--labeled-ratio",
-        "0.4",
-        "--no-figure",
-        "-o",
-        files / "out",
-    )
-    assert run(*arguments, *FAST) == 0
+    options = ("--labeled-ratio", "0.4", "--no-figure", "-o", files / "out", *FAST)
+    arguments = ("reconstruct", files / "whole.nii.gz", *options)
+    assert run(*arguments) == 0
     scores = json.loads((files / "out" / "whole_scores.json").read_text())
     assert 0 < scores["trimmed_mse"] <= scores["mse"]
     told = capsys.readouterr()
     assert "coverage" in told.out
     assert "anchors for" in told.err  # every stage with its time
-    assert run(*arguments, "--quiet", *FAST) == 0
+    assert run(*arguments, "--quiet") == 0
     assert capsys.readouterr() == ("", "")
-    assert run(*arguments, "--json", "--quiet", *FAST) == 0
+    assert run(*arguments, "--json", "--quiet") == 0
     result = json.loads(capsys.readouterr().out)
     assert result["scores"] == scores
     assert len(result["files"]) == 3
@@ -111,29 +91,21 @@ def test_activation_network_and_seed(files):
     nib.Nifti1Image(atlas.astype(np.int16), AFFINE).to_filename(files / "atlas.nii.gz")
     (files / "labels.txt").write_text("1 A\n2 B\n3 C\n4 D\n")
     (files / "table.csv").write_text("subject,age\nsub-0,60\nsub-1,20\nsub-2,60\n")
-    options = [
-        "--atlas",
-        files / "atlas.nii.gz",
-        "--labels",
-        files / "labels.txt",
-        "--mask",
-        files / "mask.nii.gz",
-    ]
-    assert run("network", *maps, *options, "--covariates", files / "table.csv", "-o", out, *FAST) == 0
+    inside = ("--mask", files / "mask.nii.gz")
+    options = ("--atlas", files / "atlas.nii.gz", "--labels", files / "labels.txt", *inside, *FAST)
+    assert run("network", *maps, *options, "--covariates", files / "table.csv", "-o", out) == 0
     edges = (out / "edges.csv").read_text().splitlines()
     assert edges[0] == "subject,group,region_1,region_2,correlation"
     assert (out / "sub-2_network.graphml").exists()
     assert (out / "sub-2_network.csv").read_text().startswith("region,A,B,C,D")
     # Without an edge above the threshold, the regions alone are drawn.
     none = files / "none"
-    assert run("network", maps[0], *options, "--threshold", "1.5", "-o", none, *FAST) == 0
+    assert run("network", maps[0], *options, "--threshold", "1.5", "-o", none) == 0
     assert (none / "edges.csv").read_text().count("\n") == 1
     png_size(none / "networks.png")
     png_size(out / "networks.png")
 
-    assert (
-        run("seed", *maps[:2], "--mask", files / "mask.nii.gz", "-o", out, "--background", "none", *FAST) == 0
-    )
+    assert run("seed", *maps[:2], *inside, "-o", out, "--background", "none", *FAST) == 0
     log = np.asarray(nib.load(out / "sub-0_seed_log_correlation.nii.gz").dataobj)
     assert log.max() == 0
     assert log.min() >= np.log(1e-4) - 1e-5
@@ -141,32 +113,25 @@ def test_activation_network_and_seed(files):
 
 
 def test_bad_input_is_one_sentence(files, capsys):
-    stack = nib.Nifti1Image(np.ones((*SHAPE, 2), dtype=np.float32), AFFINE)
-    stack.to_filename(files / "stack.nii.gz")
-    assert "--index" in refused(
-        capsys, files, "reconstruct", files / "stack.nii.gz", "--labeled-ratio", "0.5"
+    whole, stack, elsewhere, empty, cut = (
+        files / f"{name}.nii.gz" for name in ("whole", "stack", "elsewhere", "empty", "cut")
     )
-    nib.Nifti1Image(np.ones(SHAPE), np.eye(4)).to_filename(files / "elsewhere.nii.gz")
-    sentence = refused(
-        capsys, files, "reconstruct", files / "whole.nii.gz", "--mask", files / "elsewhere.nii.gz"
-    )
-    assert "different grids" in sentence
-    assert "affine" in sentence
-    nib.Nifti1Image(np.zeros(SHAPE), AFFINE).to_filename(files / "empty.nii.gz")
-    assert "is empty" in refused(
-        capsys, files, "reconstruct", files / "whole.nii.gz", "--mask", files / "empty.nii.gz"
-    )
-    sentence = refused(
-        capsys, files, "reconstruct", files / "whole.nii.gz", "--smooth", "--n-anchors", "100000"
-    )
-    assert "n_anchors=100000" in sentence
-    sentence = refused(capsys, files, "seed", files / "whole.nii.gz", "--at", "500", "0", "-500", *FAST)
-    assert "mm away" in sentence
-    whole = (files / "whole.nii.gz").read_bytes()
-    (files / "cut.nii.gz").write_bytes(whole[: len(whole) // 2])
-    assert "truncated" in refused(capsys, files, "reconstruct", files / "cut.nii.gz", "--smooth")
-    assert "no file" in refused(capsys, files, "activation", files / "absent.nii.gz")
-    assert "5,000 voxels" in refused(capsys, files, "activation", files / "whole.nii.gz")
+    nib.Nifti1Image(np.ones((*SHAPE, 2), dtype=np.float32), AFFINE).to_filename(stack)
+    nib.Nifti1Image(np.ones(SHAPE), np.eye(4)).to_filename(elsewhere)
+    nib.Nifti1Image(np.zeros(SHAPE), AFFINE).to_filename(empty)
+    cut.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])
+    for message, *arguments in (
+        ("--index", "reconstruct", stack, "--labeled-ratio", "0.5"),
+        ("different grids", "reconstruct", whole, "--mask", elsewhere),
+        ("affine", "reconstruct", whole, "--mask", elsewhere),
+        ("is empty", "reconstruct", whole, "--mask", empty),
+        ("n_anchors=100000", "reconstruct", whole, "--smooth", "--n-anchors", "100000"),
+        ("mm away", "seed", whole, "--at", "500", "0", "-500", *FAST),
+        ("truncated", "reconstruct", cut, "--smooth"),
+        ("no file", "activation", files / "absent.nii.gz"),
+        ("5,000 voxels", "activation", whole),
+    ):
+        assert message in refused(capsys, files, *arguments)
 
 
 def test_results_of_an_earlier_run_survive_a_failure(files):

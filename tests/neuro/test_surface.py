@@ -19,10 +19,7 @@ def grid(rows=60, columns=20):
     """Triangles of a rectangular grid."""
     a = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).ravel()
     return np.vstack(
-        [
-            np.column_stack([a, a + columns, a + 1]),
-            np.column_stack([a + 1, a + columns, a + columns + 1]),
-        ]
+        [np.column_stack([a, a + columns, a + 1]), np.column_stack([a + 1, a + columns, a + columns + 1])]
     )
 
 

@@ -13,6 +13,7 @@ import sys
 import numpy as np
 import pytest
 
+from conftest import run_command
 from flgp.tables import ReadOptions, Schema, TableError, prepare, read_blocks, read_table
 
 pandas = pytest.importorskip("pandas")
@@ -96,12 +97,7 @@ READ = {
     "commas in tsv": (".tsv", "a,b\n1,2\n", {"a": [1], "b": [2]}, ["separated by comma"]),
     "bars": (".txt", "a|b\n1|2\n3|4\n", {"a": [1, 3], "b": [2, 4]}, ["vertical bar"]),
     "spaces": (".dat", "a   b\n 1   2\n30   4\n", {"a": [1, 30], "b": [2, 4]}, ["separated by spaces"]),
-    "blanks around cells": (
-        ".csv",
-        " a , b \n 1 ,  x \n 2 , y\n",
-        {"a": [1, 2], "b": ["x", "y"]},
-        [],
-    ),
+    "blanks around cells": (".csv", " a , b \n 1 ,  x \n 2 , y\n", {"a": [1, 2], "b": ["x", "y"]}, []),
     "marks of missing": (
         ".csv",
         "a,b,c\n1,?,red\nn/a,2,-\n3,NA,blue\n,4,\n",
@@ -509,8 +505,6 @@ def test_features_that_know_too_much_are_noted():
 
 def test_the_command_line_tells_what_it_read(tmp_path, capsys):
     pytest.importorskip("typer")
-    from flgp.cli import main
-
     rng = np.random.default_rng(0)
     angle = rng.uniform(0, 2 * np.pi, 200)
     lines = ["Größe;Datum;ok;y"]
@@ -519,26 +513,13 @@ def test_the_command_line_tells_what_it_read(tmp_path, capsys):
         cell = "?" if i == 7 else f"{np.cos(a):.4f}".replace(".", ",")
         lines.append(f"{cell};{1 + i % 28:02d}.{1 + i % 12:02d}.2021;{'ja' if a > 3 else 'nein'};{label}")
     (tmp_path / "t.csv").write_bytes("\r\n".join(lines).encode("cp1252"))
-    command = ["fit", str(tmp_path / "t.csv"), "--target", "y", "-o", str(tmp_path / "m.flgp"), "--json"]
-    with pytest.raises(SystemExit) as ended:
-        main(command)
-    assert not ended.value.code
+    t, m, p = (tmp_path / name for name in ("t.csv", "m.flgp", "p.csv"))
+    assert run_command("fit", t, "--target", "y", "-o", m, "--json") == 0
     said = json.loads(capsys.readouterr().out)
     assert said["labelled"] == 50
     notes = " | ".join(said["notes"])
     for part in ("semicolon", "cp1252", "'n/a' (150) in 'y'", "'?' (1) in 'Größe'", "'Datum' is a date"):
         assert part in notes
     assert said["features"][:2] == ["Größe", "Größe is missing"]
-    with pytest.raises(SystemExit) as ended:
-        main(
-            [
-                "predict",
-                str(tmp_path / "m.flgp"),
-                str(tmp_path / "t.csv"),
-                "-o",
-                str(tmp_path / "p.csv"),
-                "-q",
-            ]
-        )
-    assert not ended.value.code
-    assert np.isfinite(pandas.read_csv(tmp_path / "p.csv", sep=";", decimal=",")["prediction"]).all()
+    assert run_command("predict", m, t, "-o", p, "-q") == 0
+    assert np.isfinite(pandas.read_csv(p, sep=";", decimal=",")["prediction"]).all()

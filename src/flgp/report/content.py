@@ -50,7 +50,6 @@ def viewer_data(
         "s": len(lift),
         "r": known.index.shape[1],
         "M": lift.shape[1],
-        "flat": True,
         "classes": [short(name) for name in model.classes_] if classes else None,
         "maps": maps(model, X, inputs.places, feature_names),
         "prediction": packed(prediction, np.float32),

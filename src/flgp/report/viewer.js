@@ -135,7 +135,7 @@
   };
 
   const state = {
-    map: 0, color: "prediction", flat: data.flat, anchors: false, size: data.n > 20000 ? 2 : data.n > 2000 ? 4 : 6, selected: -1, only: -1,
+    map: 0, color: "prediction", flat: true, anchors: false, size: data.n > 20000 ? 2 : data.n > 2000 ? 4 : 6, selected: -1, only: -1,
     hovered: -1,
     yaw: 0.6, pitch: 0.35, zoom: 1, x: 0, y: 0, frameMilliseconds: 0, frames: 0,
   };

@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 
+from conftest import run_command
 from flgp.experiments.bench import CASES, Run, available_methods, fitted_slopes, run_case, table, write_csv
 from flgp.experiments.bench import runner as runner_module
 from flgp.experiments.measure import MEASUREMENTS
@@ -119,29 +120,22 @@ def test_plot(tmp_path):
 
 def test_the_command(tmp_path, capsys):
     pytest.importorskip("typer")
-    from flgp.cli import main
-
-    with pytest.raises(SystemExit) as end:
-        main(["bench", "circles", "--n", "900", "--methods", "flgp-lk", "--repeats", "1", "--csv",
-              str(tmp_path / "runs.csv"), "--plot", str(tmp_path / "runs.png")])  # fmt: skip
-    assert end.value.code == 0
+    files = ("--csv", tmp_path / "runs.csv", "--plot", tmp_path / "runs.png")
+    assert (
+        run_command("bench", "circles", "--n", "900", "--methods", "flgp-lk", "--repeats", "1", *files) == 0
+    )
     assert "| circles | 900 | flgp-lk |" in capsys.readouterr().out
     assert (tmp_path / "runs.csv").exists()
     assert (tmp_path / "runs.png").exists()
-    with pytest.raises(SystemExit) as end:
-        main(["bench", "nothing"])
-    assert end.value.code == 2
+    assert run_command("bench", "nothing") == 2
     assert "No such command 'nothing'" in capsys.readouterr().err
 
 
 def test_the_command_without_a_name_lists_what_there_is(capsys):
     pytest.importorskip("typer")
-    from flgp.cli import main
     from flgp.cli.bench import CASES as LISTED
 
     assert list(LISTED) == list(CASES)
-    with pytest.raises(SystemExit) as end:
-        main(["bench"])
-    assert end.value.code == 0
+    assert run_command("bench") == 0
     out = capsys.readouterr().out
     assert all(name in out for name in (*CASES, *MEASUREMENTS))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from conftest import run_command
 from flgp.experiments.measure import MEASUREMENTS, main
 from flgp.experiments.measure.coverage import coverage
 from flgp.experiments.measure.posterior_accuracy import Problem, compare
@@ -61,16 +62,8 @@ def test_unknown_parts_are_refused():
 
 def test_the_command_hands_its_options_on(capsys):
     pytest.importorskip("typer")
-    from flgp.cli import main
-
-    with pytest.raises(SystemExit) as end:
-        main(["bench", "large-rank", "--n", "800", "--sizes", "60:20", "80:20"])
-    assert end.value.code == 0
+    assert run_command("bench", "large-rank", "--n", "800", "--sizes", "60:20", "80:20") == 0
     assert "| 80 | 20 |" in capsys.readouterr().out
-    with pytest.raises(SystemExit) as end:
-        main(["bench", "large-rank", "--help"])
-    assert end.value.code == 0
+    assert run_command("bench", "large-rank", "--help") == 0
     assert "usage: flgp bench large-rank" in capsys.readouterr().out
-    with pytest.raises(SystemExit) as end:
-        main(["bench", "large-rank", "--nothing"])
-    assert end.value.code == 2
+    assert run_command("bench", "large-rank", "--nothing") == 2

@@ -1,12 +1,10 @@
 """Every experiment gives finite rows at a small size, and tables and figures of them."""
 
-import gzip
-import struct
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
+from conftest import save_mnist
 from flgp.experiments.reproduce import NAMES, Options, find, run_jobs
 from flgp.experiments.reproduce.draw.style import printed
 from flgp.experiments.reproduce.kernel import kernel_profile
@@ -99,12 +97,7 @@ def small_mnist(tmp_path):
     digits = load_digits()
     images = np.zeros((len(digits.images), 28, 28), dtype=np.uint8)
     images[:, 2:26, 2:26] = np.kron(digits.images * 15.9, np.ones((3, 3))).astype(np.uint8)
-    for half, rows in (("train", slice(0, 1200)), ("t10k", slice(1200, None))):
-        part, labels = images[rows], digits.target[rows].astype(np.uint8)
-        header = struct.pack(">IIII", 2051, len(part), 28, 28)
-        (tmp_path / f"{half}-images-idx3-ubyte.gz").write_bytes(gzip.compress(header + part.tobytes(), 1))
-        header = struct.pack(">II", 2049, len(labels))
-        (tmp_path / f"{half}-labels-idx1-ubyte.gz").write_bytes(gzip.compress(header + labels.tobytes(), 1))
+    save_mnist(tmp_path, images, digits.target, 1200)
     return tmp_path
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
-import struct
 import sys
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from conftest import save_mnist
 from flgp.experiments.zoo import parser
 from flgp.experiments.zoo.command import choose_sets
 from flgp.experiments.zoo.files import from_keel, rotated_digits
@@ -24,17 +23,6 @@ def save_uci(folder, rng):
     masks[:20, 1] = 1
     np.savetxt(folder / "data.csv.gz", table, delimiter=",")
     np.savetxt(folder / "test_mask.csv.gz", masks, delimiter=",", fmt="%d")
-
-
-def save_mnist(folder, rng, n_train=80, n_test=20):
-    folder.mkdir(parents=True)
-    for half, n in (("train", n_train), ("t10k", n_test)):
-        images = rng.integers(0, 256, (n, 28, 28)).astype(np.uint8)
-        labels = (np.arange(n) % 10).astype(np.uint8)
-        header = struct.pack(">4B3I", 0, 0, 8, 3, n, 28, 28)
-        (folder / f"{half}-images-idx3-ubyte.gz").write_bytes(gzip.compress(header + images.tobytes()))
-        header = struct.pack(">4BI", 0, 0, 8, 1, n)
-        (folder / f"{half}-labels-idx1-ubyte").write_bytes(header + labels.tobytes())
 
 
 @pytest.fixture
@@ -71,7 +59,7 @@ def test_groups(tmp_path, bare):
 
 
 def test_images_are_found(tmp_path, bare, monkeypatch, rng):
-    save_mnist(tmp_path / "mnist", rng)
+    save_mnist(tmp_path / "mnist", rng.integers(0, 256, (100, 28, 28)), np.arange(100) % 10, 80)
     (tmp_path / "draws").mkdir()
     rows = np.concatenate([np.arange(10), np.arange(20), np.arange(50, 60)])
     np.savez(tmp_path / "draws" / "mnist_graphlearning.npz", rows=rows, offsets=[0, 10, 30, 40])
@@ -87,7 +75,7 @@ def test_images_are_found(tmp_path, bare, monkeypatch, rng):
 
 
 def test_rotated_digits(tmp_path, monkeypatch, rng):
-    save_mnist(tmp_path / "mnist", rng)
+    save_mnist(tmp_path / "mnist", rng.integers(0, 256, (100, 28, 28)), np.arange(100) % 10, 80)
     monkeypatch.setattr("flgp.experiments.zoo.files.N_ROTATIONS", 12)
     X, angles = rotated_digits(tmp_path / "mnist", 0)
     assert X.shape == (120, 100)

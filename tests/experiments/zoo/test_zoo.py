@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from conftest import run_command
 from flgp.experiments.zoo import main, parser
 from flgp.experiments.zoo.classifiers import CLASSIFIERS, GP_LABELS, SIMPLE, TOLD_SIZES
 from flgp.experiments.zoo.compare import WELL_LABELLED_RIVALS, error_losses, losses, told_sizes, well_labelled
@@ -226,11 +227,7 @@ def test_unknown_names_are_refused():
 
 def test_the_command_hands_its_options_on(capsys):
     pytest.importorskip("typer")
-    from flgp.cli import main as command_line
-
-    with pytest.raises(SystemExit) as end:
-        command_line(["bench", "zoo", "--help"])
-    assert end.value.code == 0
+    assert run_command("bench", "zoo", "--help") == 0
     assert "usage: flgp bench zoo" in capsys.readouterr().out
 
 
