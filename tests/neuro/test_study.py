@@ -8,9 +8,9 @@ import nibabel as nib
 import numpy as np
 import pytest
 
-from flgp.cli import main
+from conftest import run_command
 from flgp.experiments.reproduce import Options, Store, find, maps_in
-from flgp.experiments.reproduce.brain_groups import group, subject_table
+from flgp.experiments.reproduce.brain_groups import group_table, subject_table
 from flgp.experiments.reproduce.subjects import study_of
 
 from .conftest import AFFINE
@@ -46,9 +46,7 @@ def simulated(tmp_path_factory):
 
 
 def run(*arguments):
-    with pytest.raises(SystemExit) as stop:
-        main(["reproduce", "brain", "--quick", "--figures", "none", *map(str, arguments)])
-    assert not stop.value.code
+    assert run_command("reproduce", "brain", "--quick", "--figures", "none", *arguments) == 0
 
 
 def table(path):
@@ -148,12 +146,10 @@ def test_subjects_count_once():
         {"subject": s, "ratio": 0.2, "method": "lk", "model": "paper", "repeat": r, "mse": value}
         for s, r, value in (("a", 0, 1.0), ("a", 1, 3.0), ("b", 0, 5.0))
     ]
-    found = group(rows, "mse", (0.2, "lk", "paper"))
-    assert found.mean == 3.5
-    assert found.standard_error == pytest.approx(1.5)
-    scores = ("trimmed_mse", "nll", "trimmed_nll", "coverage")
-    lines = subject_table([{**row, **dict.fromkeys(scores, 0.0)} for row in rows]).rows
-    assert [line[0] for line in lines] == ["a", "b"]
+    rows = [{**row, **dict.fromkeys(("trimmed_mse", "nll", "trimmed_nll", "coverage"), 0.0)} for row in rows]
+    assert group_table(rows).rows[0][3:5] == ("2", "3.5000 ± 1.5000")
+    assert group_table(rows[:2]).rows[0][3:5] == ("1", "2.0000")
+    assert [line[0] for line in subject_table(rows).rows] == ["a", "b"]
 
 
 def test_folders_without_maps_are_named(tmp_path):

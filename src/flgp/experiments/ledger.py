@@ -1,7 +1,7 @@
 """A CSV file that rows are added to as they become ready, each with a checksum.
 
 A run that is killed inside a write leaves part of a line, which may look like a whole one with a shorter
-number. The checksum in the last column tells. Lines that are not whole are removed when the file is opened
+number; the checksum in the last column reveals it. Incomplete lines are removed when the file is opened
 again.
 """
 
@@ -20,7 +20,7 @@ CHECKSUM = "checksum"
 
 
 class Ledger:
-    """Rows of text in a file; those that are there already are in `rows`."""
+    """Rows of text in a file; `rows` holds those that it has already."""
 
     def __init__(self, path: Path, columns: Sequence[str]) -> None:
         self.path, self.columns = path, tuple(columns)
@@ -32,7 +32,7 @@ class Ledger:
         head, _, body = text.partition("\n")
         if head + "\n" == self._head():
             lines = [_opened(line) for line in _lines(body)]
-        else:  # from before there were checksums: a last line without an end is all that can be told
+        else:  # without checksums only a last line without an end can be recognised
             whole, end, _ = body.rpartition("\n")
             lines = list(csv.reader(io.StringIO(whole + end, newline="")))
         self.rows = [line for line in lines if line is not None and len(line) == len(self.columns)]

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from os import PathLike
 from statistics import median
+from typing import Any
 
 import numpy as np
 
@@ -50,19 +51,15 @@ def _summary(group: list[Run]) -> Summary:
     first = group[0]
     good = [run for run in group if run.status == "ok"]
 
-    def middle(name: str) -> float:
-        return median(getattr(run, name) for run in good) if good else math.nan
-
     seconds = [run.seconds for run in good]
-    return Summary(
-        *(first.case, first.n, first.method, first.threads, len(good)),
-        seconds=middle("seconds"),
-        spread=(max(seconds) - min(seconds)) / 2 if good else math.nan,
-        cpu=middle("cpu"),
-        memory=middle("memory"),
-        error=middle("error"),
-        status=next((run.status for run in group if run.status != "ok"), "ok"),
-    )
+    spread = (max(seconds) - min(seconds)) / 2 if good else math.nan
+    medians: dict[str, Any] = {
+        name: median(getattr(run, name) for run in good) if good else math.nan
+        for name in ("seconds", "cpu", "memory", "error")
+    }
+    status = next((run.status for run in group if run.status != "ok"), "ok")
+    about = (first.case, first.n, first.method, first.threads, len(good))
+    return Summary(*about, **medians, spread=spread, status=status)
 
 
 def table(runs: Sequence[Run]) -> str:

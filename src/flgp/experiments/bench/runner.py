@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -87,45 +87,27 @@ def run_case(
     if unknown:
         raise ValueError(f"unknown methods {sorted(unknown)}. Use some of {', '.join(case.methods)}.")
     interpreters = available_methods(wanted, peers_python)
-    runs = []
+    runs: list[Run] = []
     for n in case.sizes if sizes is None else sizes:
-        given_up: set[str] = set()
+        trying = list(wanted)  # a method without a result is not tried again at this size
         for repeat in range(repeats):
-            for run in _turn(case, n, repeat, threads, timeout, wanted, interpreters, given_up):
-                runs.append(run)
-                report(run)
+            problem = case.make(n, repeat)
+            options = {**case.settings, "seed": repeat, "task": problem.task}
+            with tempfile.TemporaryDirectory(prefix="flgp-bench-") as name:
+                _write(problem, Path(name), any(method.startswith("r-") for method in interpreters))
+                for method in tuple(trying):
+                    result: dict[str, Any]
+                    if method not in interpreters:
+                        result = {"status": "not installed"}
+                    elif n > case.limits.get(method, n):
+                        result = {"status": "n too large"}
+                    else:
+                        result = _run_child(method, interpreters[method], name, threads, options, timeout)
+                    if "status" in result:
+                        trying.remove(method)
+                    runs.append(Run(case.name, method, n, repeat, threads, **result))
+                    report(runs[-1])
     return runs
-
-
-def _turn(
-    case: Case,
-    n: int,
-    repeat: int,
-    threads: int,
-    timeout: float,
-    methods: Sequence[str],
-    interpreters: dict[str, str],
-    given_up: set[str],
-) -> Iterator[Run]:
-    """One problem, run with every method in turn."""
-    problem = case.make(n, repeat)
-    options = {**case.settings, "seed": repeat, "task": problem.task}
-    with tempfile.TemporaryDirectory(prefix="flgp-bench-") as name:
-        folder = Path(name)
-        _write(problem, folder, any(method.startswith("r-") for method in interpreters))
-        for method in methods:
-            facts = (case.name, method, n, repeat, threads)
-            if method not in interpreters:
-                if repeat == 0:
-                    yield Run(*facts, status="not installed")
-            elif n > case.limits.get(method, n):
-                if repeat == 0:
-                    yield Run(*facts, status="n too large")
-            elif method not in given_up:
-                result = _run_child(method, interpreters[method], folder, threads, options, timeout)
-                if "status" in result:
-                    given_up.add(method)
-                yield Run(*facts, **result)
 
 
 def _write(problem: Problem, folder: Path, for_r: bool) -> None:
@@ -139,12 +121,12 @@ def _write(problem: Problem, folder: Path, for_r: bool) -> None:
 
 
 def _run_child(
-    method: str, interpreter: str, folder: Path, threads: int, options: dict[str, Any], timeout: float
+    method: str, interpreter: str, folder: str, threads: int, options: dict[str, Any], timeout: float
 ) -> dict[str, Any]:
     here = files(__package__)
     script = [str(here / "flgp.R")] if interpreter == "Rscript" else ["-P", str(here / "child.py")]
     pairs = [f"{name}={value}" for name, value in options.items()]
-    command = [interpreter, *script, method, str(folder), str(threads), *pairs]
+    command = [interpreter, *script, method, folder, str(threads), *pairs]
     with (
         tempfile.TemporaryFile("w+") as output,
         tempfile.TemporaryFile("w+") as errors,

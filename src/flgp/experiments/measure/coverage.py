@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 import warnings
 from argparse import ArgumentParser, Namespace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,9 +80,8 @@ class _Spiral(NamedTuple):
     eigenvalues: Array  # (M,)
 
     @classmethod
-    def of(cls, seed: int) -> _Spiral:
-        X = spiral(N, random_state=seed).X
-        X = X[np.random.default_rng(seed).permutation(N)]
+    def made(cls) -> _Spiral:
+        X = spiral(N, random_state=0).X[np.random.default_rng(0).permutation(N)]
         model = HeatKernelFeatures(n_anchors=ANCHORS, n_eigenpairs=EIGENPAIRS, random_state=0, n_jobs=1)
         model.fit(X)
         return cls(X, model.basis_.features(model.geometry_.locate(X)), model.eigenvalues_)
@@ -99,13 +99,11 @@ def _labels(name: str, f: Array, at: _Spiral, rng: np.random.Generator) -> Array
     return y
 
 
-def simulated(
-    name: str, replicates: int, fixed_time: float | None = None, seed: int = 0
-) -> tuple[Array, Array, Array]:
+def simulated(name: str, replicates: int, fixed_time: float | None = None) -> tuple[Array, Array, Array]:
     """Points, functions drawn from the prior (n, replicates), labels of the first rows (m, replicates)."""
-    at = _Spiral.of(seed)
+    at = _Spiral.made()
     X, features, eigenvalues = at
-    rng = np.random.default_rng(seed + 1)
+    rng = np.random.default_rng(1)
     slowest, finest = np.log(1 / eigenvalues[1]), np.log(1 / eigenvalues[-1])
     times = np.exp(rng.uniform(finest, slowest, replicates))
     if fixed_time is not None:
@@ -116,14 +114,14 @@ def simulated(
     return X, f, _labels(name, f[:LABELED], at, rng)
 
 
-def simulated_from_prior(name: str, replicates: int, seed: int = 0) -> tuple[Array, Array, Array]:
+def simulated_from_prior(name: str, replicates: int) -> tuple[Array, Array, Array]:
     """The same with time log-uniform over all that the search allows, and a half-normal size of f.
 
     Functions whose labels are all equal, or too large for counts, are drawn again.
     """
-    at = _Spiral.of(seed)
+    at = _Spiral.made()
     X, features, eigenvalues = at
-    rng = np.random.default_rng(seed + 1)
+    rng = np.random.default_rng(1)
     functions: list[Array] = []
     labels: list[Array] = []
     while len(functions) < replicates:
@@ -172,16 +170,8 @@ def measure(options: Namespace) -> None:
         for inference in options.inference:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                (whole, error, seconds), (best, _, _) = (
-                    coverage(
-                        name,
-                        options.replicates,
-                        options.time,
-                        options.from_prior,
-                        inference=inference,
-                        hyperparameters=choice,
-                    )
-                    for choice in ("integrate", "optimize")
-                )
+                ask = partial(coverage, name, options.replicates, options.time, options.from_prior)
+                whole, error, seconds = ask(inference=inference, hyperparameters="integrate")
+                best, _, _ = ask(inference=inference, hyperparameters="optimize")
             row = f"| {name} | {inference} | {100 * whole:.1f} ± {100 * error:.1f} % | {100 * best:.1f} % "
             print(row + f"| {seconds:.2f} |", flush=True)

@@ -26,23 +26,30 @@ from ...geometry import Graph, Mesh, Sphere, TangentSphere
 from ...geometry.cotangent import stiffness_and_mass
 from ..labels import only_at
 
+# A local term alone is a Euclidean GP: exact enough with many neighbours, kriging with few.
+LOCAL_ALONE: dict[str, Any] = {"amplitude": 0, "linear": None, "residual": "local"}
 # Points that errors of the winds are measured at.
 _WIND_POINTS = 20_000
 
 
+def reanalysis(folder: Path, *names: str) -> tuple[Array, Array]:
+    """Latitudes and longitudes of the grid (n, 2), and fields on it (n, k)."""
+    data = np.load(folder / "sphere" / "reanalysis.npz")
+    grid = np.meshgrid(data["latitude"], data["longitude"], indexing="ij")
+    degrees = np.column_stack([angle.ravel() for angle in grid])
+    return degrees, np.column_stack([data[name].ravel() for name in names]).astype(float)
+
+
 def globe(folder: Path, draws: int) -> None:
     """A field with 1 % of the grid labelled: root mean squared error and coverage of 95 % intervals."""
-    data = np.load(folder / "sphere" / "reanalysis.npz")
-    latitude, longitude = np.meshgrid(data["latitude"], data["longitude"], indexing="ij")
-    degrees, f = np.column_stack([latitude.ravel(), longitude.ravel()]), data["height"].ravel().astype(float)
+    degrees, height = reanalysis(folder, "height")
+    f = height[:, 0]
     vectors, _, _ = _directions(degrees)
-    # A local term alone is a Euclidean GP: exact enough with many neighbours, kriging with few.
-    alone: dict[str, Any] = {"amplitude": 0, "linear": None, "residual": "local"}
     models: dict[str, tuple[Array, dict[str, Any]]] = {
         "sphere + local": (degrees, {"geometry": Sphere(), "residual": "local"}),
         "point cloud on unit vectors": (vectors, {"linear": None}),
-        "Euclidean GP on (lat, lon)": (degrees, {**alone, "n_residual_neighbors": 60}),
-        "30-neighbour kriging on unit vectors": (vectors, {**alone, "n_residual_neighbors": 15}),
+        "Euclidean GP on (lat, lon)": (degrees, {**LOCAL_ALONE, "n_residual_neighbors": 60}),
+        "30-neighbour kriging on unit vectors": (vectors, {**LOCAL_ALONE, "n_residual_neighbors": 15}),
     }
     print("| model | draw | RMSE | coverage | s |\n| --- | --- | --- | --- | --- |")
     for draw in range(draws):
@@ -60,13 +67,8 @@ def globe(folder: Path, draws: int) -> None:
 
 def winds(folder: Path, draws: int) -> None:
     """East and north winds with 1 % of the grid labelled: errors and coverage of 95 % intervals."""
-    data = np.load(folder / "sphere" / "reanalysis.npz")
-    latitude, longitude = np.meshgrid(data["latitude"], data["longitude"], indexing="ij")
-    degrees = np.column_stack([latitude.ravel(), longitude.ravel()])
-    wind = np.column_stack([data["wind_east"].ravel(), data["wind_north"].ravel()]).astype(float)
-    print(
-        "| model | draw | RMSE | east, north | coverage | s of CPU |\n| --- | --- | --- | --- | --- | --- |"
-    )
+    degrees, wind = reanalysis(folder, "wind_east", "wind_north")
+    print("| model | draw | RMSE | east, north | coverage | s of CPU |\n|" + " --- |" * 6)
     for draw in range(draws):
         rng = np.random.default_rng(draw)
         order = rng.permutation(len(wind))
@@ -93,8 +95,8 @@ def _directions(degrees: Array) -> tuple[Array, Array, Array]:
 
 def _kriging(at: Array, wind: Array, new: Array) -> tuple[Array, Array]:
     """Each component alone, by its 30 nearest labels."""
-    alone: dict[str, Any] = {"amplitude": 0, "linear": None, "residual": "local", "n_residual_neighbors": 15}
-    model = FLGPRegressor(random_state=0, **alone).fit(_directions(at)[0], wind)
+    model = FLGPRegressor(random_state=0, **LOCAL_ALONE, n_residual_neighbors=15)
+    model.fit(_directions(at)[0], wind)
     return model.predict(_directions(new)[0], return_std=True)
 
 
@@ -132,14 +134,15 @@ WIND_MODELS: dict[str, Callable[[Array, Array, Array], tuple[Array, Array]]] = {
 def graph(folder: Path, draws: int) -> None:
     """Accuracy on the citation network's 1,000 test nodes from its 140 labels."""
     data = np.load(folder / "graphs" / "cora.npz")
-    n, words = int(data["n"]), int(data["n_features"])
-    edges = sparse.csr_array((np.ones(len(data["indices"])), data["indices"], data["indptr"]), shape=(n, n))
+    n = int(data["n"])
+
+    def ones_at(indices: IntArray, starts: IntArray, columns: int) -> Any:
+        return sparse.csr_array((np.ones(len(indices)), indices, starts), shape=(n, columns))
+
+    edges = ones_at(data["indices"], data["indptr"], n)
     adjacency = ((edges + edges.T) > 0).astype(float)
-    table = sparse.csr_array(
-        (np.ones(len(data["feature_indices"])), data["feature_indices"], data["feature_indptr"]),
-        shape=(n, words),
-    ).toarray()
-    X, y = np.column_stack([np.arange(n), table]), data["y"]
+    words = ones_at(data["feature_indices"], data["feature_indptr"], int(data["n_features"]))
+    X, y = np.column_stack([np.arange(n), words.toarray()]), data["y"]
     labels = only_at(data["train"], y)
     print("| terms | classes | accuracy % | s |\n| --- | --- | --- | --- |")
     models: dict[str, tuple[Array, dict[str, Any]]] = {
@@ -151,13 +154,8 @@ def graph(folder: Path, draws: int) -> None:
     for name, (rows, options) in models.items():
         for classes in ("auto", "one_vs_rest"):
             start = time.perf_counter()
-            model = FLGPClassifier(
-                geometry=Graph(adjacency),
-                geometry_columns=[0],
-                multi_class=classes,
-                random_state=0,
-                **options,
-            ).fit(rows, labels)
+            own = {"geometry": Graph(adjacency), "geometry_columns": [0], "multi_class": classes, **options}
+            model = FLGPClassifier(random_state=0, **own).fit(rows, labels)
             right = np.mean(model.predict(rows[data["test"]]) == y[data["test"]])
             print(f"| {name} | {classes} | {100 * right:.1f} | {time.perf_counter() - start:.1f} |")
 
@@ -189,8 +187,9 @@ def mesh(folder: Path, draws: int) -> None:
     print(f"graph, {links.nnz // 2:,} edges, 200 eigenpairs: {time.perf_counter() - start:.1f} s")
 
 
-def groups(folder: Path, draws: int, n: int = 5000, levels: int = 200) -> None:
+def groups(folder: Path, draws: int) -> None:
     """Simulated random intercepts beside a ring: their variance, and coverage of their 95 % intervals."""
+    n, levels = 5000, 200
     ratios, inside = [], []
     for draw in range(draws):
         rng = np.random.default_rng(draw)

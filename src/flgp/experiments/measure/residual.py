@@ -31,9 +31,9 @@ from ...process.kriging import JointPosterior, kriged_moments, kriging_weights
 from ...terms.local.euclidean import LocalModel, has_shape
 from ...terms.local.neighborhoods import coarse_to_fine, previous_neighborhoods
 from ..labels import only_at
+from .evidence import timed
 
 RIVAL_KERNELS = ("squared_exponential", "matern52", "rational_quadratic")
-PARTS = ("spiral", "circles", "sheet", "map", "counts", "cost")
 EGP_LABELS, NEIGHBORS = 5_000, 30
 
 
@@ -263,12 +263,7 @@ def cost() -> None:
     gram = A @ A.T
 
     def best(function: Callable[[], object]) -> float:
-        times = []
-        for _ in range(3):
-            start = time.perf_counter()
-            function()
-            times.append(time.perf_counter() - start)
-        return min(times)
+        return min(timed(function) for _ in range(3))
 
     unit = best(lambda: linalg.cholesky(gram, lower=True))
     print(f"\n### Cost\n\nOne Cholesky factorisation of size 2,000: {unit:.3f} s.\n")
@@ -279,6 +274,16 @@ def cost() -> None:
         print(f"| {kernel} | {seconds:.2f} s | {seconds / unit:.1f} |", flush=True)
 
 
+# The title of each table of a part, and its problem for a seed.
+COMPARISONS: dict[str, dict[str, Callable[[int], Problem]]] = {
+    "spiral": {f"Spiral, m = {m}": partial(spiral_problem, m) for m in (50, 200)},
+    "circles": {f"Circles, m = {m}": partial(circles_problem, m) for m in (50, 200)},
+    "sheet": {f"Folded sheet, m/n = {ratio}": partial(sheet_problem, ratio) for ratio in (0.05, 0.2)},
+    "map": {"Motor map of nilearn, 20 % labelled": map_problem},
+}
+PARTS = (*COMPARISONS, "counts", "cost")
+
+
 def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("what", nargs="*", help=f"some of {', '.join(PARTS)}; default: all")
     parser.add_argument("--seeds", type=int, default=5)
@@ -287,23 +292,11 @@ def add_options(parser: ArgumentParser) -> None:
 
 def measure(options: Namespace) -> None:
     for what in options.what or PARTS:
-        if what == "cost":
-            cost()
-        elif what == "counts":
-            counts(options.seeds)
-        elif what == "map":
-            compare("Motor map of nilearn, 20 % labelled", map_problem, options.seeds, options.notes)
-        elif what == "sheet":
-            for ratio in (0.05, 0.2):
-                compare(
-                    f"Folded sheet, m/n = {ratio}",
-                    partial(sheet_problem, ratio),
-                    options.seeds,
-                    options.notes,
-                )
-        elif what in PARTS:
-            for m in (50, 200):
-                make = partial(spiral_problem if what == "spiral" else circles_problem, m)
-                compare(f"{what.capitalize()}, m = {m}", make, options.seeds, options.notes)
-        else:
+        if what not in PARTS:
             raise ValueError(f"unknown part {what!r}. Use some of {', '.join(PARTS)}.")
+        for title, make in COMPARISONS.get(what, {}).items():
+            compare(title, make, options.seeds, options.notes)
+        if what == "counts":
+            counts(options.seeds)
+        elif what == "cost":
+            cost()

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from ..._typing import Array
 from .experiment import Row
 from .methods import LABELS
 from .tables import Table
@@ -19,76 +17,54 @@ SCORES = {
     "trimmed_nll": ("trimmed NLL", 3, 1.0),
     "coverage": ("95 % cover", 1, 100.0),
 }
-_Key = tuple[float, str, str]
+_COLUMNS = tuple(name for name, _, _ in SCORES.values())
+_Case = tuple[float, str, str]
 
 
-@dataclass(frozen=True)
-class Group:
-    """A score of one method at one ratio: the mean over repeats of every subject."""
-
-    subjects: tuple[str, ...]
-    values: Array  # (k,)
-
-    @property
-    def mean(self) -> float:
-        """Over the subjects, each of which counts once however many repeats it has."""
-        return float(self.values.mean())
-
-    @property
-    def standard_error(self) -> float:
-        """Of the mean over subjects; NaN for a single one."""
-        k = len(self.values)
-        return float(self.values.std(ddof=1) / np.sqrt(k)) if k > 1 else float("nan")
-
-
-def cases(rows: Sequence[Row]) -> list[_Key]:
-    """The ratios, methods and models that there are rows of."""
+def subject_means(rows: Sequence[Row]) -> dict[_Case, dict[str, dict[str, float]]]:
+    """For each ratio, method and model, and for each subject in it, the scores' means over repeats."""
     order = list(LABELS)
-    found = {(row["ratio"], row["method"], row["model"]) for row in rows}
-    return sorted(found, key=lambda key: (key[0], order.index(key[1]), key[2]))
-
-
-def group(rows: Sequence[Row], score: str, key: _Key) -> Group:
-    """The score of every subject in one case."""
-    each: dict[str, list[float]] = {}
-    for row in rows:
-        if (row["ratio"], row["method"], row["model"]) == key:
-            each.setdefault(str(row["subject"]), []).append(row[score])
-    names = tuple(sorted(each))
-    return Group(names, np.array([np.mean(each[name]) for name in names]))
+    found: dict[_Case, dict[str, list[Row]]] = {}
+    for row in sorted(
+        rows, key=lambda r: (r["ratio"], order.index(r["method"]), r["model"], str(r["subject"]))
+    ):
+        case = found.setdefault((row["ratio"], row["method"], row["model"]), {})
+        case.setdefault(str(row["subject"]), []).append(row)
+    return {
+        case: {
+            subject: {score: float(np.mean([row[score] for row in own])) for score in SCORES}
+            for subject, own in subjects.items()
+        }
+        for case, subjects in found.items()
+    }
 
 
 def subject_table(rows: Sequence[Row]) -> Table:
     """One line for each subject, ratio, method and model."""
-    columns = ("subject", "ratio", "method", "model", *(name for name, _, _ in SCORES.values()))
     lines = []
-    for key in cases(rows):
-        ratio, method, model = key
-        scores = {score: group(rows, score, key) for score in SCORES}
-        for i, subject in enumerate(scores["mse"].subjects):
-            values = (
-                f"{unit * scores[score].values[i]:.{digits}f}" for score, (_, digits, unit) in SCORES.items()
-            )
-            lines.append((subject, f"{ratio:g}", LABELS[method], model, *values))
+    for (ratio, method, model), subjects in subject_means(rows).items():
+        for subject, means in subjects.items():
+            cells = [f"{unit * means[score]:.{digits}f}" for score, (_, digits, unit) in SCORES.items()]
+            lines.append((subject, f"{ratio:g}", LABELS[method], model, *cells))
     lines.sort(key=lambda line: line[0])
+    columns = ("subject", "ratio", "method", "model", *_COLUMNS)
     return Table("brain-subjects", "Each subject, mean over repeats", columns, lines)
 
 
 def group_table(rows: Sequence[Row]) -> Table:
-    """Mean and standard error over subjects."""
-    columns = ("ratio", "method", "model", "subjects", *(name for name, _, _ in SCORES.values()))
+    """Mean and standard error over subjects, each of which counts once however many repeats it has."""
     lines = []
-    for key in cases(rows):
-        ratio, method, model = key
+    for (ratio, method, model), subjects in subject_means(rows).items():
         cells = []
         for score, (_, digits, unit) in SCORES.items():
-            found = group(rows, score, key)
-            error = found.standard_error
-            text = f"{unit * found.mean:.{digits}f}"
-            cells.append(text if np.isnan(error) else f"{text} ± {unit * error:.{digits}f}")
-        lines.append((f"{ratio:g}", LABELS[method], model, str(len(found.subjects)), *cells))
+            values = np.array([means[score] for means in subjects.values()])
+            cells.append(f"{unit * values.mean():.{digits}f}")
+            if len(values) > 1:
+                cells[-1] += f" ± {unit * values.std(ddof=1) / np.sqrt(len(values)):.{digits}f}"
+        lines.append((f"{ratio:g}", LABELS[method], model, str(len(subjects)), *cells))
     note = (
         "Mean over subjects ± its standard error (standard deviation of the subjects / √subjects); a subject "
         "counts once, with the mean of its repeats. Trimmed: without the top and bottom 1 % of errors."
     )
+    columns = ("ratio", "method", "model", "subjects", *_COLUMNS)
     return Table("brain-group", "The group", columns, lines, note)

@@ -54,19 +54,15 @@ class Kernel(Experiment):
     def jobs(self, options: Options) -> list[Row]:
         """The paper's settings, and schedules in which all parameters change together."""
         settings = [("paper", *each) for each in _PAPER] + [("together", *each) for each in _TOGETHER]
-        jobs = []
-        for repeat in range(options.repeats_or(3, 1)):
-            for series, manifold, n, s, r, M, epsilon in settings:
-                if options.n is not None and n not in options.n:
-                    continue
-                if options.quick and n > 6000:
-                    continue
-                for method in self.chosen_methods(options):
-                    if method == GLGP and (n > (3000 if options.quick else _GLGP_LARGEST) or repeat):
-                        continue
-                    values = (series, manifold, method, n, s, r, M, epsilon, repeat)
-                    jobs.append(dict(zip(self.keys, values, strict=True)))
-        return jobs
+        largest, largest_glgp = (6000, 3000) if options.quick else (np.inf, _GLGP_LARGEST)
+        return [
+            dict(zip(self.keys, (series, manifold, method, n, *numbers, repeat), strict=True))
+            for repeat in range(options.repeats_or(3, 1))
+            for series, manifold, n, *numbers in settings
+            if n <= largest and (options.n is None or n in options.n)
+            for method in self.chosen_methods(options)
+            if method != GLGP or (n <= largest_glgp and repeat == 0)
+        ]
 
     def run(self, job: Mapping[str, Any], options: Options) -> Row:
         """Largest and root mean squared error over all points, relative to the peak."""

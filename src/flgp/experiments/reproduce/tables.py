@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ..markdown import markdown_table
+
 # The models of each method, side by side in the tables; see `methods`.
 PAPER, OURS = "paper", "ours"
 MODELS = (PAPER, OURS)
@@ -28,11 +30,8 @@ class Table:
 
     def markdown(self) -> str:
         """A GitHub table with its title."""
-        lines = [f"### {self.title}", "", _line(self.columns), _line("---" for _ in self.columns)]
-        lines += [_line(row) for row in self.rows]
-        if self.note:
-            lines += ["", self.note]
-        return "\n".join(lines) + "\n"
+        note = f"\n\n{self.note}" if self.note else ""
+        return f"### {self.title}\n\n{markdown_table(self.columns, self.rows)}{note}\n"
 
     def csv(self) -> str:
         """Comma-separated, with a header."""
@@ -41,10 +40,6 @@ class Table:
         writer.writerow(self.columns)
         writer.writerows(self.rows)
         return buffer.getvalue()
-
-
-def _line(cells: Any) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 @dataclass(frozen=True)
@@ -72,6 +67,14 @@ def summarize(rows: Sequence[Mapping[str, Any]], metric: str, **where: Any) -> S
         return None
     sd = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
     return Summary(float(np.mean(values)), sd, len(values))
+
+
+def means_along(
+    rows: Sequence[Mapping[str, Any]], metric: str, axis: str, unit: float = 1.0, **where: Any
+) -> list[tuple[Any, float]]:
+    """Each value of a key, ascending, with the mean of a metric there, over the rows that match."""
+    found = ((x, summarize(rows, metric, **{axis: x}, **where)) for x in sorted({row[axis] for row in rows}))
+    return [(x, unit * summary.mean) for x, summary in found if summary is not None]
 
 
 def cell(summary: Summary | None, digits: int = 1, factor: float = 1.0) -> str:

@@ -10,6 +10,7 @@ from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..._files import write_figure, write_text
 from .figure import plot_ranks
 from .run import METHODS, NEEDS, Row, Store, all_methods, check_names, installed, run
 from .sets import DataSet, find_sets
@@ -85,10 +86,10 @@ def write(rows: Sequence[Row], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for task in METHODS:
         if any(row.task == task for row in rows):
-            (folder / f"{task}.md").write_text(page(rows, task), encoding="utf-8")
+            write_text(folder / f"{task}.md", page(rows, task))
             print(f"\n{TITLES[task]}\n\n{rank_table(rows, task)}")
     if rows:
-        plot_ranks(rows).savefig(folder / "ranks.png", dpi=120)
+        write_figure(plot_ranks(rows), folder / "ranks.png", dpi=120)
 
 
 def _tell(row: Row) -> None:

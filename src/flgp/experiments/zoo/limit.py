@@ -10,12 +10,12 @@ from typing import Any
 
 
 class TookTooLong(BaseException):  # not an Exception: scikit-learn's searches catch those
-    """The time is over."""
+    """The time limit was reached."""
 
 
 @contextmanager
 def time_limit(seconds: float | None) -> Iterator[None]:
-    """Raise `TookTooLong` after some seconds; code outside Python is stopped only when it returns.
+    """Raise `TookTooLong` after so many seconds; code outside Python is only stopped when it returns.
 
     There is no limit on Windows and outside the main thread.
     """

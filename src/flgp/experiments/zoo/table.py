@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..markdown import markdown_table
 from .classifiers import TOLD_SIZES
 from .compare import Duel, duels, error_losses, losses, told_sizes, well_labelled
 from .labels import Task
@@ -77,21 +78,16 @@ def rank_table(rows: Sequence[Row], task: Task) -> str:
     found = {score: means(rows, task, score) for score, *_ in SCORES[task][:2]}
     ranks = {score: part.ranks() for score, part in found.items()}
     first, second = ranks
-    lines = [
-        f"| method | mean rank, {_short(SCORES[task][0][1])} | mean rank, {SCORES[task][1][1]} |",
-        "| --- | --- | --- |",
-    ]
-    lines += [
-        f"| {m} | {r:.2f} | {_number(ranks[second].get(m, math.nan), 1, 2)} |"
-        for m, r in ranks[first].items()
-    ]
+    columns = ("method", f"mean rank, {_short(SCORES[task][0][1])}", f"mean rank, {SCORES[task][1][1]}")
+    cells = [(m, f"{r:.2f}", _number(ranks[second].get(m, math.nan), 1, 2)) for m, r in ranks[first].items()]
+    lines = [markdown_table(columns, cells)]
     lines += [f"| {m} | not installed ({NEEDS[m]}) | |" for m in METHODS[task] if not installed(m)]
     for score, title, *_ in SCORES[task][:2]:
         part = found[score].ranked()
         if len(ranks[score]) > 1:
             cd = critical_difference(len(ranks[score]), len(part.settings))
-            lines += ["", f"{_short(title)}: {len(part.settings)} settings; ranks closer than {cd:.2f} "]
-            lines[-1] += "(Nemenyi, 5 %) are not told apart."
+            closer = f"ranks closer than {cd:.2f} (Nemenyi, 5 %) are not told apart."
+            lines += ["", f"{_short(title)}: {len(part.settings)} settings; {closer}"]
     told = [m for m in METHODS[task] if m in TOLD_SIZES]
     if told:
         lines += ["", f"Not ranked, because they are told the class sizes: {', '.join(told)}."]
@@ -102,9 +98,9 @@ def duel_table(title: str, met: Sequence[Duel], n_settings: int) -> str:
     """Our method and its best rival in some settings of all."""
     if not met:
         return f"## {title}\n\nNowhere."
-    lines = ["| set | labels | flgp | best rival | its value |", "| --- | --- | --- | --- | --- |"]
-    lines += [f"| {_setting(d)} | {d.ours:.3f} | {d.rival} | {d.theirs:.3f} |" for d in met]
-    return f"## {title}\n\nIn {len(met)} of {n_settings} settings.\n\n" + "\n".join(lines)
+    cells = [(*d.setting, f"{d.ours:.3f}", d.rival, f"{d.theirs:.3f}") for d in met]
+    table = markdown_table(("set", "labels", "flgp", "best rival", "its value"), cells)
+    return f"## {title}\n\nIn {len(met)} of {n_settings} settings.\n\n{table}"
 
 
 def told_table(met: Sequence[Duel]) -> str:
@@ -114,14 +110,14 @@ def told_table(met: Sequence[Duel]) -> str:
     if not met:
         return f"{title}\n\nNot computed."
     won, lost = sum(d.won for d in met), sum(d.ours > d.theirs for d in met)
-    lines = [f"| set | labels | {ours} | {rival} |", "| --- | --- | --- | --- |"]
+    lines = []
     for duel in met:
         cells = [f"{100 * value:.1f}" for value in (duel.ours, duel.theirs)]
         best = 0 if duel.ours <= duel.theirs else 1
         cells[best] = f"**{cells[best]}**"
-        lines.append(f"| {_setting(duel)} | {' | '.join(cells)} |")
+        lines.append((*duel.setting, *cells))
     count = f"{ours}: {won} win(s), {lost} loss(es), {len(met) - won - lost} tie(s)."
-    return f"{title}\n\n{count}\n\n" + "\n".join(lines)
+    return f"{title}\n\n{count}\n\n{markdown_table(('set', 'labels', ours, rival), lines)}"
 
 
 def well_labelled_table(met: Sequence[Duel], score: str) -> str:
@@ -129,26 +125,25 @@ def well_labelled_table(met: Sequence[Duel], score: str) -> str:
     title = f"## 5-fold: {score} within one standard error of the best of linear model, GP and boosting"
     if not met:
         return f"{title}\n\nNot computed."
-    lines = ["| set | flgp | best | its value | its standard error | within |", "| --- " * 6 + "|"]
-    lines += [
-        f"| {d.setting[0]} | {d.ours:.3f} | {d.rival} | {d.theirs:.3f} | {d.standard_error:.3f} "
-        f"| {'yes' if d.near else 'no'} |"
+    cells = [
+        (d.setting[0], f"{d.ours:.3f}", d.rival, f"{d.theirs:.3f}", f"{d.standard_error:.3f}", _yes(d.near))
         for d in met
     ]
-    return f"{title}\n\n{sum(d.near for d in met)} of {len(met)}.\n\n" + "\n".join(lines)
+    table = markdown_table(("set", "flgp", "best", "its value", "its standard error", "within"), cells)
+    return f"{title}\n\n{sum(d.near for d in met)} of {len(met)}.\n\n{table}"
 
 
 def score_table(found: Means, score: str, factor: float, decimals: int) -> str:
     """One line per setting, one column per method."""
     target = 0.95 if score == "coverage" else 0.0
-    lines = [f"| set | labels | {' | '.join(found.methods)} |", "| --- " * (len(found.methods) + 2) + "|"]
-    for (name, labels), values in zip(found.settings, found.values, strict=True):
+    lines = []
+    for setting, values in zip(found.settings, found.values, strict=True):
         distance = np.abs(values - target) if score == "coverage" else values
         best = np.nanmin(distance) if not np.isnan(distance).all() else math.nan
         cells = [_number(value, factor, decimals) for value in values]
         cells = [f"**{c}**" if d == best else c for c, d in zip(cells, distance, strict=True)]
-        lines.append(f"| {name} | {labels} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+        lines.append((*setting, *cells))
+    return markdown_table(("set", "labels", *found.methods), lines)
 
 
 def _number(value: float, factor: float, decimals: int) -> str:
@@ -159,5 +154,5 @@ def _short(title: str) -> str:
     return title.split(",")[0]
 
 
-def _setting(duel: Duel) -> str:
-    return " | ".join(duel.setting)
+def _yes(holds: bool) -> str:
+    return "yes" if holds else "no"

@@ -9,7 +9,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from ..methods import LABELS
-from ..tables import MODELS, summarize
+from ..tables import MODELS, means_along
 from .style import GREY, PAGE, method_style, panels, plain_log
 
 _PANELS = {"trimmed_mse": "MSE", "trimmed_nll": "NLL", "coverage": "coverage of 95 % intervals, %"}
@@ -23,8 +23,7 @@ def errors_by_ratio(rows: Sequence[Mapping[str, Any]]) -> Figure:
     for ax, metric in zip(axes[0], _PANELS, strict=True):
         unit = 100.0 if metric == "coverage" else 1.0
         for method, model in product(methods, MODELS):
-            found = [summarize(rows, metric, ratio=r, method=method, model=model) for r in ratios]
-            points = [(r, unit * v.mean) for r, v in zip(ratios, found, strict=True) if v is not None]
+            points = means_along(rows, metric, "ratio", unit, method=method, model=model)
             if points:
                 label = f"{LABELS[method]}, {model}"
                 ax.plot(*zip(*points, strict=True), label=label, **method_style(method, model))

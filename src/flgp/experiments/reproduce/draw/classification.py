@@ -11,7 +11,7 @@ from ....metrics import reliability_curve
 from ..classification import all_classes, some_labels
 from ..experiment import Row
 from ..methods import LABELS, Setting, classifier
-from ..tables import DEFAULTS, MODELS, OURS, PAPER, summarize
+from ..tables import DEFAULTS, MODELS, OURS, PAPER, means_along, summarize
 from .style import BLUE, COLUMN, GREEN, GREY, ORANGE, PAGE, method_style, panels
 
 
@@ -22,13 +22,12 @@ def error_and_time(rows: Sequence[Row]) -> Figure:
         models = [m for m in MODELS if any(row["method"] == method and row["model"] == m for row in rows)]
         for model in models:
             here = [row for row in rows if row["method"] == method and row["model"] == model]
-            sizes = sorted({row["n"] for row in here})
-            # A single point has no line, so other points could hide it.
-            style = {**method_style(method, model), "zorder": 3 if len(sizes) == 1 else 2}
             for ax, metric in ((axes[0, 0], "error"), (axes[0, 1], "seconds")):
-                means = [summarize(here, metric, n=n).mean for n in sizes]  # type: ignore[union-attr]
+                points = means_along(here, metric, "n")
+                # A single point has no line, so other points could hide it.
+                style = {**method_style(method, model), "zorder": 3 if len(points) == 1 else 2}
                 label = LABELS[method] if model == models[-1] else None
-                ax.plot(sizes, means, label=label, **style)
+                ax.plot(*zip(*points, strict=True), label=label, **style)
     for ax, name in ((axes[0, 0], "error, %"), (axes[0, 1], "seconds, fit and prediction")):
         ax.set(xscale="log", xlabel="n, number of points", ylabel=name)
     axes[0, 1].set_yscale("log")

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from ..experiment import Row
 from ..kernel import FLGP, GLGP, MANIFOLDS, kernel_profile
-from ..tables import summarize
+from ..tables import means_along
 from .style import BLACK, BLUE, GREEN, ORANGE, PAGE, PURPLE, panels, plain_log
 
 _COUNTS = ((20, ORANGE, "-"), (25, GREEN, "--"), (30, PURPLE, "-."), (40, BLUE, ":"))
@@ -18,19 +18,11 @@ _COUNTS = ((20, ORANGE, "-"), (25, GREEN, "--"), (30, PURPLE, "-."), (40, BLUE, 
 def profiles(seed: int) -> Figure:
     """Exact and estimated kernel along the circle for the paper's M and ε."""
     figure, axes = panels(2, 2, PAGE, 4.2, sharex=True, height_ratios=(2, 1))
+    circle = {"manifold": "circle", "method": FLGP, "n": 6000, "s": 200, "r": 10}
     for column, epsilon in enumerate((0.02, 0.08)):
         top, bottom = axes[:, column]
         for M, color, line in _COUNTS:
-            job = {
-                "manifold": "circle",
-                "method": FLGP,
-                "n": 6000,
-                "s": 200,
-                "r": 10,
-                "M": M,
-                "epsilon": epsilon,
-            }
-            found = kernel_profile(job, seed)
+            found = kernel_profile({**circle, "M": M, "epsilon": epsilon}, seed)
             near = found.distance <= 1.0
             # Signed position along the circle; the first half of the points is on one side.
             side = np.where(np.arange(len(found.distance)) < len(found.distance) // 2, 1.0, -1.0)
@@ -56,11 +48,7 @@ def errors(rows: Sequence[Row]) -> Figure:
     left, right = axes[0]
     for method, marker, line in ((FLGP, "o", "-"), (GLGP, "P", "--")):
         for epsilon, color in ((0.02, BLUE), (0.08, ORANGE)):
-            points = [
-                (M, 100 * found.mean)
-                for M in sorted({row["M"] for row in paper})
-                if (found := summarize(paper, "max_error", method=method, epsilon=epsilon, M=M))
-            ]
+            points = means_along(paper, "max_error", "M", 100, method=method, epsilon=epsilon)
             if points:
                 label = f"{method.upper()}, ε = {epsilon}"
                 left.plot(*zip(*points, strict=True), marker=marker, ls=line, color=color, label=label)
@@ -72,11 +60,9 @@ def errors(rows: Sequence[Row]) -> Figure:
     left.set_xticks([20, 25, 30, 40])
     together = [row for row in rows if row["series"] == "together" and row["method"] == FLGP]
     for manifold, color, marker in zip(MANIFOLDS, (BLUE, ORANGE, GREEN), ("o", "s", "^"), strict=True):
-        sizes = sorted({row["n"] for row in together if row["manifold"] == manifold})
-        each = [summarize(together, "max_error", manifold=manifold, n=n) for n in sizes]
-        values = [100 * value.mean for value in each if value]
-        if values:
-            right.plot(sizes, values, marker=marker, color=color, label=manifold)
+        points = means_along(together, "max_error", "n", 100, manifold=manifold)
+        if points:
+            right.plot(*zip(*points, strict=True), marker=marker, color=color, label=manifold)
     right.axhline(2, color=BLACK, lw=0.6, ls=":")
     right.set(xscale="log", yscale="log", xlabel="n (s and M grow, ε falls)", ylabel="max error, % of peak")
     right.set_title("FLGP, all together; dotted: 2 %")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from ..experiment import Row
-from ..tables import summarize
+from ..tables import means_along
 from .style import BLUE, COLUMN, ORANGE, panels
 
 
@@ -16,11 +16,8 @@ def evaluation_time(rows: Sequence[Row]) -> Figure:
     figure, axes = panels(1, 1, COLUMN, 2.6)
     ax = axes[0, 0]
     for M, color, marker in zip(sorted({row["M"] for row in rows}), (BLUE, ORANGE), ("o", "s"), strict=False):
-        counts = sorted({row["m"] for row in rows if row["M"] == M})
-        found = [summarize(rows, "evaluation_ms", M=M, m=m) for m in counts]
-        ax.plot(
-            counts, [value.mean for value in found if value], marker=marker, color=color, label=f"M = {M}"
-        )
+        points = means_along(rows, "evaluation_ms", "m", M=M)
+        ax.plot(*zip(*points, strict=True), marker=marker, color=color, label=f"M = {M}")
     ax.set(xscale="log", yscale="log", xlabel="m, number of labels", ylabel="ms per evidence and gradient")
     low, high = ax.get_ylim()
     ax.set_ylim(low / 3, high * 3)
