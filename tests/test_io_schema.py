@@ -26,7 +26,7 @@ def test_the_schema_has_nothing_that_is_not_stored():
 
 def checked(rule, values, scope=None):
     """Apply a rule to an array, both halves of the check."""
-    check = Check(SCHEMA, [ArrayEntry(values.dtype, values.shape, "C")], lambda *_: False)
+    check = Check(SCHEMA, [ArrayEntry(values.dtype, values.shape, "C")])
     rule(check, {"array": 0}, "here", {} if scope is None else scope)
     check.values([values])
 
@@ -63,7 +63,7 @@ def test_arrays_are_checked_for_dtype_shape_and_range():
     ],
 )
 def test_numbers_are_checked(node):
-    check = Check(SCHEMA, [], lambda *_: False)
+    check = Check(SCHEMA, [])
     with pytest.raises(ModelFileError, match="here"):
         Real(0.0, 1e100)(check, node, "here", {})
     with pytest.raises(ModelFileError, match="here"):
@@ -71,7 +71,7 @@ def test_numbers_are_checked(node):
 
 
 def test_numpy_scalars_are_numbers():
-    check = Check(SCHEMA, [], lambda *_: False)
+    check = Check(SCHEMA, [])
     assert Real(0.0, 9.0)(check, {"scalar": ["<f8", 1.5]}, "here", {}) == 1.5
     assert Whole(0, 9)(check, {"scalar": ["<i8", 3]}, "here", {}) == 3
     with pytest.raises(ModelFileError, match="outside the dtype"):
@@ -82,7 +82,7 @@ def test_sparse_matrices_are_checked_before_scipy_sees_them():
     def attempt(data, indices, indptr, shape):
         arrays = [np.asarray(data, float), np.asarray(indices, np.int32), np.asarray(indptr, np.int32)]
         table = [ArrayEntry(values.dtype, values.shape, "C") for values in arrays]
-        check = Check(SCHEMA, table, lambda *_: False)
+        check = Check(SCHEMA, table)
         node = {"sparse": [{"array": 0}, {"array": 1}, {"array": 2}, list(shape)]}
         Sparse(("N", "N"), 0.0, 9.0)(check, node, "here", {})
         check.values(arrays)

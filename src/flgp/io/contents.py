@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field, fields
 from typing import Any
 
 import numpy as np
@@ -28,15 +27,11 @@ _LARGEST_COVARIATE = 1e8
 def check_contents(
     header: Mapping[str, Any], table: Sequence[ArrayEntry], parameters: Mapping[str, Sequence[str]]
 ) -> Check:
-    """Check a header; `values` of the result checks the arrays once they are read.
+    """Check a header with its `table` of arrays; `values` of the result checks the arrays once they are read.
 
-    Parameters
-    ----------
-    header : the JSON of a file
-    table : what the header says about each array
-    parameters : the names of the parameters of each model
+    `parameters` are the names of the parameters of each model.
     """
-    check = Check(SCHEMA, table, _has_default, _plain_default)
+    check = Check(SCHEMA, table)
     model = header.get("model")
     if not isinstance(model, str) or model not in MODELS:
         raise wrong("the file", f"holds a {model!r}, a model that this version of flgp does not know")
@@ -56,24 +51,6 @@ def check_contents(
     _table(check, header["table"], learned["n_features_in_"])
     check.all_used()
     return check
-
-
-def _has_default(concept: str, name: str) -> bool:
-    """Whether a field may be missing: it was added later and has a default."""
-    entry = _field(concept, name)
-    return entry.default is not MISSING or entry.default_factory is not MISSING
-
-
-def _plain_default(concept: str, name: str) -> Any:
-    """What a missing field will be: a number, text, or an empty collection; None for anything else."""
-    entry = _field(concept, name)
-    value = entry.default if entry.default_factory is MISSING else entry.default_factory()
-    plain = isinstance(value, bool | int | float | str) or (isinstance(value, Sequence) and not value)
-    return value if plain else None
-
-
-def _field(concept: str, name: str) -> Field[Any]:
-    return next(entry for entry in fields(_stored.CONCEPTS[concept]) if entry.name == name)
 
 
 def _parameters(check: Check, content: Any, names: Sequence[str]) -> dict[str, Any]:
@@ -183,7 +160,7 @@ class _Fit:
             raise wrong("roles of columns", "gives the geometry another number of columns than it takes")
         for name in ("geometry", "linear"):
             if roles[name] is not None:
-                self._within(roles[name], p, f"roles of columns.{name}")
+                self._within(roles[name], f"roles of columns.{name}")
         if roles["even"] is not None and self.geometry.concept != "point cloud":
             raise wrong("roles of columns", "changes the units of a geometry that has its own")
         if even := self._even(roles["even"], roles["geometry"]):
@@ -191,15 +168,12 @@ class _Fit:
             words = "are on a scale that no row of X has"
             self.check.later("even columns", words, _on_one_scale, *even, *refs, key=len(refs))
         if roles["local"] is not None:
-            self._within(roles["local"]["index"], p, "roles of columns.local")
+            self._within(roles["local"]["index"], "roles of columns.local")
         if any(column >= p for column in roles["groups"]):
             raise wrong("roles of columns", "has groups in columns that X does not have")
         if roles["names"] is not None and len(roles["names"]) != p:
             raise wrong("roles of columns", "names another number of columns than X has")
-        named = self.learned.get("feature_names_in_")
-        if named is not None and len(named) != p:
-            raise wrong("feature_names_in_", "are not the names of the columns of X")
-        if (named is None) != (roles["names"] is None) or (named and named != roles["names"]):
+        if self.learned.get("feature_names_in_") != roles["names"]:
             raise wrong("feature_names_in_", "differ from the names in the roles of columns")
         grouped = self.given.get("groups")
         if (grouped is None) != (not roles["groups"]):
@@ -231,8 +205,8 @@ class _Fit:
             self._same("linear term.columns", term["columns"], linear)
         else:
             raise wrong("linear term", "has columns that the roles of columns do not know")
-        p, columns = self.p, term["columns"]
-        self._within(columns, p, "linear term.columns")
+        columns = term["columns"]
+        self._within(columns, "linear term.columns")
         nodes = term["at_nodes_of"]
         if nodes is not None:
             if self.geometry.concept != "fitted graph" or nodes.shape[0] != self.geometry["n_nodes"]:
@@ -387,7 +361,7 @@ class _Fit:
         elif any(likelihood[name] is None for name in own):
             raise wrong(where, "has a likelihood whose parameters were not learned")
         wanted += own
-        if not set(wanted) <= set(known["values"]) or not all(known["values"][name] > 0 for name in wanted):
+        if not all(known["values"].get(name, 0.0) > 0 for name in wanted):
             raise wrong(where, f"are not positive values of {', '.join(wanted)}")
 
     def _local(self, components: Sequence[Record]) -> None:
@@ -400,12 +374,11 @@ class _Fit:
         scale = self.sections.get("scales of the local term")
         if scale is not None and scale.shape != (q,):
             raise wrong("scales of the local term", "are those of other columns")
-        for term in self._all_terms():
-            if term.concept == "local term by features" and term.dims["q"] != q:
-                raise wrong("local term by features", "has points in other columns than the model")
-        for part in components:
-            if part["local"] is not None and part["field"]["posterior"].dims["q"] != q:
-                raise wrong("posterior of a local term", "has points in other columns than the model")
+        local = [term for term in self._all_terms() if term.concept == "local term by features"]
+        local += [part["field"]["posterior"] for part in components if part["local"] is not None]
+        for found in local:
+            if found.dims["q"] != q:
+                raise wrong(found.concept, "has points in other columns than the model")
 
     def _all_terms(self) -> list[Record]:
         return [term for layer in self.process["layers"] for term in layer["parts"]]
@@ -420,11 +393,11 @@ class _Fit:
         if one.position != other.position:
             self.check.later(where, "differs from what it is a copy of", np.array_equal, one, other)
 
-    def _within(self, ref: ArrayRef, size: int, where: str) -> None:
+    def _within(self, ref: ArrayRef, where: str) -> None:
         if ref.shape[0] == 0:
             raise wrong(where, "names no column")
         words = "names columns that X does not have"
-        self.check.later(where, words, lambda values: values.max() < size, ref, key=size)
+        self.check.later(where, words, lambda values: values.max() < self.p, ref)
 
 
 def _learned_by(likelihood: str) -> tuple[str, ...]:

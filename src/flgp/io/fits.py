@@ -43,13 +43,9 @@ def numbered_parts(check: Check, record: Record, where: str) -> None:
 
 def transition(check: Check, record: Record, where: str) -> None:
     """No row of Z may be 0/0."""
-    if record["epsilon"] is not None:
-        return
-
-    def moderate(ratio: np.ndarray) -> bool:
-        return float(ratio.max() - ratio.min()) < 600.0  # otherwise a row of Z could be 0/0
-
-    check.later(where, "has weights too different to divide by", moderate, record["log_ratio"])
+    if record["epsilon"] is None:
+        words = "has weights too different to divide by"
+        check.later(where, words, lambda ratio: np.ptp(ratio) < 600.0, record["log_ratio"])
 
 
 def by_formula(check: Check, record: Record, where: str) -> None:
@@ -239,8 +235,7 @@ def weights_sum_to_one(check: Check, record: Record, where: str) -> None:
 def process(check: Check, record: Record, where: str) -> None:
     """Every component has values at the nodes of its terms."""
     layers: list[Record] = record["layers"]
-    names = [[term.concept for term in layer["parts"]] for layer in layers]
-    if any(other != names[0] for other in names):
+    if len({tuple(term.concept for term in layer["parts"]) for layer in layers}) > 1:
         raise wrong(where, "has layers with different terms")
     with_local = set()
     for i, function in enumerate(record["functions"]):

@@ -120,15 +120,8 @@ def _compact_contents(name: str, estimator: Any, table: Any) -> tuple[dict[str, 
         rounded = _estimator(header, Decoder(arrays))
         return _contents(name, short, table, rounded)
     header, arrays = _contents(name, short, table, rounded)
-    last = len(arrays) - _n_arrays(header["witness"])  # these stay exact
+    last = len(arrays) - len(header["witness"])  # these stay exact
     return header, [narrowed(values) if i < last else values for i, values in enumerate(arrays)]
-
-
-def _n_arrays(node: Any) -> int:
-    """References to arrays in an encoded value."""
-    if isinstance(node, dict):
-        return 1 if set(node) == {"array"} else sum(_n_arrays(value) for value in node.values())
-    return sum(_n_arrays(value) for value in node) if isinstance(node, list) else 0
 
 
 def _refuse_unreadable(estimator: Any, header: dict[str, Any], arrays: list[np.ndarray]) -> None:

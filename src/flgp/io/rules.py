@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from .. import _stored
 from .errors import ModelFileError
 
 # Arrays may be shared, but all references together stand for at most this many times the file, so that no
@@ -86,9 +87,6 @@ class Check:
 
     concepts: Mapping[str, Concept]
     table: Sequence[ArrayEntry]
-    optional: Callable[[str, str], bool]  # whether a concept's field has a default
-    # The default of a field, where it is a plain value; otherwise None.
-    default: Callable[[str, str], Any] = lambda concept, name: None
     used: set[int] = field(default_factory=set)
     common: dict[str, Record] = field(default_factory=dict)  # by their JSON
     _later: dict[Hashable, Callable[[Sequence[np.ndarray]], bool]] = field(default_factory=dict)
@@ -120,7 +118,7 @@ class Check:
         concept = self.concepts[name]
         if name not in allowed and concept.group not in allowed:
             raise wrong(where, f"is {name!r}, but should hold {' or '.join(map(repr, allowed))}")
-        entries(content, where, concept.fields, lambda missing: self.optional(name, missing))
+        entries(content, where, concept.fields, lambda missing: _has_default(name, missing))
         self._depth += 1
         if self._depth > _MAX_DEPTH:
             raise wrong(where, "is nested too deeply")
@@ -128,7 +126,7 @@ class Check:
         values = {
             part: rule(self, content[part], f"{where}.{part}", scope)
             if part in content
-            else self.default(name, part)
+            else _plain_default(name, part)
             for part, rule in concept.fields.items()
         }
         self._depth -= 1
@@ -157,6 +155,24 @@ class Check:
         """Every array of the file must have a place in the model."""
         if len(self.used) < len(self.table):
             raise wrong("the file", "holds arrays that nothing refers to")
+
+
+def _has_default(concept: str, name: str) -> bool:
+    """Whether a field may be missing: it was added later and has a default."""
+    entry = _field(concept, name)
+    return entry.default is not MISSING or entry.default_factory is not MISSING
+
+
+def _plain_default(concept: str, name: str) -> Any:
+    """What a missing field will be: a number, text, or an empty collection; None for anything else."""
+    entry = _field(concept, name)
+    value = entry.default if entry.default_factory is MISSING else entry.default_factory()
+    plain = isinstance(value, bool | int | float | str) or (isinstance(value, Sequence) and not value)
+    return value if plain else None
+
+
+def _field(concept: str, name: str) -> Field[Any]:
+    return next(entry for entry in fields(_stored.CONCEPTS[concept]) if entry.name == name)
 
 
 def wrong(where: str, what: str) -> ModelFileError:
@@ -549,7 +565,6 @@ class Objects:
     """An array of plain objects, such as names of columns."""
 
     rule: Rule
-    shape: tuple[int | str, ...] | None = None
 
     def __call__(self, check: Check, node: Any, where: str, scope: Scope) -> list[Any]:
         entries(node, where, {"objects": 0, "shape": 0})
@@ -559,6 +574,4 @@ class Objects:
         shape = tuple(Whole()(check, size, where, {}) for size in sizes)
         if math.prod(shape) != len(items):
             raise wrong(where, "has another number of entries than its shape")
-        if self.shape is not None:
-            fit_shape(scope, self.shape, shape, where)
         return [self.rule(check, item, where, {}) for item in items]
