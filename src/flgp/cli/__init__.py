@@ -34,13 +34,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command()(evaluate)
-app.command()(fit)
-app.command()(predict)
-app.command()(report)
-app.command()(label)
-app.command()(info)
-app.command()(reproduce)
+for _command in (evaluate, fit, predict, report, label, info, reproduce):
+    app.command()(_command)
 app.add_typer(bench.app, name="bench")
 app.add_typer(brain.app, name="brain")
 

@@ -22,18 +22,10 @@ if TYPE_CHECKING:
     from ..model_selection import Evaluation
 
 LIKELIHOODS = (
-    *(
-        "auto",
-        "classes",
-        "gaussian",
-        "heteroscedastic",
-        "student_t",
-        "poisson",
-        "negative_binomial",
-        "binomial",
-    ),
-    *("gamma", "exponential", "bernoulli", "probit", "beta", "ordinal", "tweedie", "zero_inflated_poisson"),
-    *("zero_inflated_negative_binomial", "hurdle_poisson", "hurdle_negative_binomial", "asymmetric_laplace"),
+    *("auto", "classes", "gaussian", "heteroscedastic", "student_t", "poisson", "negative_binomial"),
+    *("binomial", "gamma", "exponential", "bernoulli", "probit", "beta", "ordinal", "tweedie"),
+    *("zero_inflated_poisson", "zero_inflated_negative_binomial", "hurdle_poisson"),
+    *("hurdle_negative_binomial", "asymmetric_laplace"),
 )
 
 Target = Annotated[
@@ -49,16 +41,14 @@ class Learning:
         list[str] | None, typer.Option(help="A feature column, or several separated by commas. Default: all.")
     ] = None
     exclude: Annotated[
-        list[str] | None,
-        typer.Option(help="A column that is not a feature, or several separated by commas."),
+        list[str] | None, typer.Option(help="A column that is not a feature, or several separated by commas.")
     ] = None
     task: Annotated[
-        str | None, typer.Option(help=f"{', '.join(TASKS)}. Default: found by looking at the target.")
+        str | None, typer.Option(help=f"{', '.join(TASKS)}. Default: detected from the target.")
     ] = None
     likelihood: Annotated[str, typer.Option(help=f"One of {', '.join(LIKELIHOODS)}.")] = "auto"
     scaling: Annotated[
-        str,
-        typer.Option(help="Scaling of numbers: standard (mean 0, deviation 1), range (0 to 1), or none."),
+        str, typer.Option(help="Scaling of numbers: standard (mean 0, deviation 1), range (0 to 1), or none.")
     ] = "standard"
     missing: Annotated[
         str, typer.Option(help="Missing values in features: impute (and mark them), or error.")

@@ -20,30 +20,6 @@ Data = Annotated[
         show_default=False,
     ),
 ]
-_READING = "Reading the table"
-Sep = Annotated[
-    str | None,
-    typer.Option(help="Separator of columns. Default: found by looking.", rich_help_panel=_READING),
-]
-Decimal = Annotated[
-    str | None, typer.Option(help="Decimal mark, . or , (default: found).", rich_help_panel=_READING)
-]
-Encoding = Annotated[
-    str | None, typer.Option(help="Encoding, such as cp1252 (default: found).", rich_help_panel=_READING)
-]
-NoHeader = Annotated[
-    bool, typer.Option("--no-header", help="The first line holds data.", rich_help_panel=_READING)
-]
-Marks = Annotated[
-    list[str] | None,
-    typer.Option("--na", help="A cell that means missing, besides ?, NA, n/a, -.", rich_help_panel=_READING),
-]
-Dates = Annotated[
-    str | None, typer.Option(help="day-first or month-first, for 03/04/2021.", rich_help_panel=_READING)
-]
-Sheet = Annotated[
-    str | None, typer.Option(help="Sheet of a workbook. Default: the first.", rich_help_panel=_READING)
-]
 Model = Annotated[Path, typer.Argument(help="A model file, written by flgp fit.", show_default=False)]
 Exposure = Annotated[
     str | None,
@@ -57,17 +33,21 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
 
 
-AS_FOUND = ReadOptions()  # everything by looking at the file
+AS_FOUND = ReadOptions()  # everything is detected
+
+
+def _reading(text: str, *names: str) -> Any:
+    return typer.Option(*names, help=text, rich_help_panel="Reading the table")
 
 
 def reading_options(
-    sep: Sep = None,
-    decimal: Decimal = None,
-    encoding: Encoding = None,
-    no_header: NoHeader = False,
-    na: Marks = None,
-    dates: Dates = None,
-    sheet: Sheet = None,
+    sep: Annotated[str | None, _reading("Separator of columns. Default: detected.")] = None,
+    decimal: Annotated[str | None, _reading("Decimal mark, . or , (default: detected).")] = None,
+    encoding: Annotated[str | None, _reading("Encoding, such as cp1252 (default: detected).")] = None,
+    no_header: Annotated[bool, _reading("The first line holds data.", "--no-header")] = False,
+    na: Annotated[list[str] | None, _reading("A cell that means missing, besides ?, NA, n/a, -.")] = None,
+    dates: Annotated[str | None, _reading("day-first or month-first, for 03/04/2021.")] = None,
+    sheet: Annotated[str | None, _reading("Sheet of a workbook. Default: the first.")] = None,
 ) -> ReadOptions:
     """How to read a table, from the options of a command."""
     return ReadOptions(sep, decimal, encoding, not no_header, tuple(na or ()), dates, sheet)

@@ -54,7 +54,7 @@ class Work:
         )
 
     def tell(self, text: str) -> None:
-        """Say how far the current stage is, where there is no telling how much is left."""
+        """Show the progress of the current stage where the total is unknown."""
         if self._progress is not None and self._open:
             self._progress.update(self._task, description=f"{self._open[0][0]}: {text}")
 
@@ -70,7 +70,7 @@ class Work:
             self._progress.update(self._task, description=": ".join(part for part, _ in self._open[:2]))
 
     def advanced(self, share: float, text: str) -> None:
-        """The innermost stage is so far; the bar moves by its part of the whole."""
+        """Show the progress of the innermost stage; the bar moves by its share of the whole."""
         if self._progress is None or not self._open:
             return
         name = ": ".join(part for part, _ in self._open[:2])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -78,12 +77,12 @@ def _neuro() -> Any:
     return neuro
 
 
-def _stem(path: Path) -> str:
-    """The file name without .nii.gz, .func.gii and the like."""
-    name = path.name
-    for ending in (".gz", ".nii", ".gii", ".func", ".shape", ".img", ".hdr", ".mgh", ".mgz"):
-        name = name.removesuffix(ending)
-    return name
+def _names(paths: list[Path]) -> list[str]:
+    """A name for each map, numbered where files in different folders have the same name."""
+    from ..neuro.volumes import stem
+
+    names = [stem(path.name) for path in paths]
+    return [name if names.count(name) == 1 else f"{i + 1:03d}_{name}" for i, name in enumerate(names)]
 
 
 @contextmanager
@@ -99,6 +98,13 @@ def _finish(work: Work, files: list[Path], result: dict[str, Any], lines: Sequen
     """Print what was found and which files were written."""
     names = [str(path) for path in files]
     work.finish({**result, "files": names}, "\n".join([*lines, *(f"wrote {name}" for name in names)]))
+
+
+def _regions(work: Work, maps: Sequence[Path], thresholds: Thresholds, files: Files, **given: Any) -> Any:
+    """The activation regions of the maps."""
+    with work.stage(f"regions of {len(maps)} maps"):
+        own = {"index": files.index, "resample": files.resample, **asdict(thresholds)}
+        return _neuro().activation_regions(maps, **own, **given)
 
 
 def _background_image(choice: str) -> Any:
@@ -137,7 +143,7 @@ def reconstruct(
     estimator = graph.model(residual)
     shared: dict[str, Any] = {"index": files.index, "labeled_ratio": labeled_ratio, "smooth": smooth}
     shared["random_state"] = graph.random_state
-    name = _stem(image)
+    (name,) = _names([image])
     work = Work(_SHARES, quiet, as_json)
     told: dict[str, Any] = {}
     with _results(files.output, work) as results:
@@ -188,20 +194,13 @@ def activation(
     as_json: Json = False,
 ) -> None:
     """Activation regions across subjects: counts, the common region, and that of each subject."""
-    neuro = _neuro()
+    _neuro()
+    from ..neuro.outputs import write_csv
     from ..neuro.views import plot_counts
 
     work = Work({"regions": 80.0, "pictures": 20.0}, quiet, as_json)
     with _results(files.output, work) as results:
-        with work.stage(f"regions of {len(maps)} maps"):
-            found = neuro.activation_regions(
-                maps,
-                **asdict(thresholds),
-                min_voxels=min_voxels,
-                region=region,
-                index=files.index,
-                resample=files.resample,
-            )
+        found = _regions(work, maps, thresholds, files, min_voxels=min_voxels, region=region)
         grid = found.grid
 
         def save(name: str, data: Any) -> None:
@@ -210,14 +209,12 @@ def activation(
         save("effective", found.effective)
         save("common", found.common)
         save("counts", found.counts)
-        names = _unique([_stem(path) for path in maps])
+        names = _names(maps)
         for name, kept, region_mask in zip(names, found.kept, found.regions, strict=True):
             if kept:
                 save(f"{name}_region", region_mask)
-        with results.path("regions.csv").open("w", newline="", encoding="utf-8") as file:
-            table = csv.writer(file)
-            table.writerow(["subject", "voxels", "kept"])
-            table.writerows(zip(names, found.sizes.tolist(), found.kept.tolist(), strict=True))
+        sizes = zip(names, found.sizes.tolist(), found.kept.tolist(), strict=True)
+        write_csv(results.path("regions.csv"), ["subject", "voxels", "kept"], sizes)
         with work.stage("pictures"):
             picture = plot_counts(found, background=_background_image(background))
             picture.savefig(results.path("counts.png"), dpi=130)
@@ -267,7 +264,7 @@ def network(
     from ..neuro.network import write_edges, write_graphml, write_matrix
     from ..neuro.views import no_edges, plot_networks
 
-    names = _unique([_stem(path) for path in maps])
+    names = _names(maps)
     groups = read_groups(covariates, group_by, names)
     estimator = graph.model()
     work = Work({"map": 90.0 / len(maps), "pictures": 10.0}, quiet, as_json)
@@ -275,14 +272,8 @@ def network(
         made = []
         for number, (name, path) in enumerate(zip(names, maps, strict=True)):
             with work.stage(f"map {number + 1} of {len(maps)}"):
-                tool = neuro.VolumeReconstructor(
-                    estimator,
-                    mask=mask,
-                    index=files.index,
-                    resample=files.resample,
-                    smooth=True,
-                    random_state=graph.random_state,
-                ).fit(path)
+                own = {"index": files.index, "resample": files.resample, "random_state": graph.random_state}
+                tool = neuro.VolumeReconstructor(estimator, mask=mask, smooth=True, **own).fit(path)
                 found = neuro.coactivation_network(
                     tool, atlas, labels, threshold=threshold, min_voxels=min_voxels, resample=files.resample
                 )
@@ -338,26 +329,16 @@ def seed(
     work = Work({"regions": 10.0, "map": 90.0 / len(maps)}, quiet, as_json)
     lines, told = [], []
     with _results(files.output, work) as results:
-        with work.stage(f"regions of {len(maps)} maps"):
-            found = neuro.activation_regions(
-                maps,
-                **asdict(thresholds),
-                min_voxels=1,
-                region=mask if region is None else region,
-                index=files.index,
-                resample=files.resample,
-            )
+        inside = mask if region is None else region
+        found = _regions(work, maps, thresholds, files, min_voxels=1, region=inside)
         where = found.grid.at(found.peak()) if at is None else at
-        names = _unique([_stem(path) for path in maps])
+        names = _names(maps)
         for number, (name, path, region_mask) in enumerate(zip(names, maps, found.regions, strict=True)):
             with work.stage(f"map {number + 1} of {len(maps)}"):
-                tool = neuro.VolumeReconstructor(
-                    estimator,
-                    mask=found.grid.image(region_mask),
-                    index=files.index,
-                    resample=True,
-                    smooth=True,
-                ).fit(path)
+                own = {"index": files.index, "resample": True, "smooth": True}
+                tool = neuro.VolumeReconstructor(estimator, mask=found.grid.image(region_mask), **own).fit(
+                    path
+                )
                 result = neuro.seed_map(tool, where, nearest=nearest)
                 result.log_correlation.to_filename(results.path(f"{name}_seed_log_correlation.nii.gz"))
                 result.distance.to_filename(results.path(f"{name}_seed_distance.nii.gz"))
@@ -368,8 +349,3 @@ def seed(
             lines.append(f"{name}: seed at {x:g} {y:g} {z:g} mm, {voxels:,} voxels")
             told.append({"map": name, "seed": [x, y, z], "voxels": voxels})
     _finish(work, results.published, {"maps": told}, lines)
-
-
-def _unique(names: list[str]) -> list[str]:
-    """Unique names: files in different folders may have the same name."""
-    return [name if names.count(name) == 1 else f"{i + 1:03d}_{name}" for i, name in enumerate(names)]

@@ -12,7 +12,7 @@ from ..tables import ReadOptions, write_table
 from ..tables.identifiers import OWN_PREFIX, without_own
 from ..tables.writing import check_output
 from ._learning import BY_DEFAULT, Learning, Target, cross_validated, learn, learns_from_table
-from ._options import AS_FOUND, Data, Json, Quiet
+from ._options import AS_FOUND, Data, Json, Quiet, plain
 from ._work import Work
 
 _SHARES = {"reading": 5.0, "anchors": 15.0, "neighbours": 3.0, "spectrum": 27.0, "cross-validation": 50.0}
@@ -69,9 +69,7 @@ def held_out(found: Any, frame: Any) -> Any:
     own = without_own(frame.iloc[found.rows])
     columns: dict[str, Any] = {"row": own.index, "label": found.y, "prediction": found.prediction}
     if found.probability is not None:
-        columns["probability_of_label"] = found.probability[
-            np.arange(len(found.y)), np.searchsorted(found.classes, found.y)
-        ]
+        columns["probability_of_label"] = _stated(found)
     else:
         columns |= {"std": found.std, "lower": found.lower, "upper": found.upper}
     held = pandas.DataFrame({**columns, "loss": found.losses["flgp"]}, index=own.index)
@@ -80,21 +78,16 @@ def held_out(found: Any, frame: Any) -> Any:
 
 def worst_rows(found: Any, numbers: Any) -> list[dict[str, Any]]:
     """The rows that surprise the model most, with their numbers in the file."""
-    shown = []
-    for i in found.worst(_WORST):
-        row: dict[str, Any] = {
-            "row": int(numbers[found.rows[i]]),
-            "label": found.y[i],
-            "prediction": found.prediction[i],
-        }
-        if found.probability is not None:
-            row["probability_of_label"] = float(
-                found.probability[i, np.searchsorted(found.classes, found.y[i])]
-            )
-        else:
-            row["std"] = float(found.std[i])
-        shown.append({name: v.item() if hasattr(v, "item") else v for name, v in row.items()})
-    return shown
+    how_sure = {"std": found.std} if found.probability is None else {"probability_of_label": _stated(found)}
+    columns = {"row": np.asarray(numbers)[found.rows], "label": found.y, "prediction": found.prediction}
+    return [
+        {name: plain(values[i]) for name, values in (columns | how_sure).items()} for i in found.worst(_WORST)
+    ]
+
+
+def _stated(found: Any) -> Any:
+    """The probability (m,) that each label was given."""
+    return found.probability[np.arange(len(found.y)), np.searchsorted(found.classes, found.y)]
 
 
 def _report(found: Any, worst: list[dict[str, Any]]) -> list[str]:

@@ -84,7 +84,7 @@ def _folds(wanted: int | None, n_labeled: int, n_classes: int, silent: bool) -> 
 
 
 def _reduced(estimator: Any) -> list[str]:
-    """Notes about numbers that the user asked for and the table is too small for."""
+    """Notes on parameters that were reduced because the table is too small for them."""
     notes, anchors = [], len(estimator.anchors_)
     if not isinstance(estimator.n_anchors, str) and anchors < estimator.n_anchors:
         notes.append(f"n_anchors={estimator.n_anchors} was reduced to {anchors}, the number of distinct rows")

@@ -115,7 +115,7 @@ def predict(
 
 
 def rounded(predictions: Any, digits: int = _DIGITS) -> Any:
-    """Numbers with some significant digits, probabilities with as many decimals: more of them say nothing."""
+    """Numbers with some significant digits, probabilities with as many decimals; more would be noise."""
     result = predictions.copy()
     if digits >= _ALL_DIGITS:
         return result

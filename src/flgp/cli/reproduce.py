@@ -206,17 +206,15 @@ def _draw(
 
 def _command(arguments: list[str]) -> str:
     """The command as typed, without the user's folders, which do not change the numbers."""
-    shown: list[str] = []
-    skip = False
-    for word in arguments:
-        if (
-            not skip
-            and not word.startswith(("--data-dir=", "--out=", "--maps="))
-            and word not in ("--data-dir", "--out", "--maps")
-        ):
+    shown = ["flgp"]
+    words = iter(arguments)
+    for word in words:
+        option, equals, _ = word.partition("=")
+        if option not in ("--data-dir", "--out", "--maps"):
             shown.append(word)
-        skip = not skip and word in ("--data-dir", "--out", "--maps")
-    return " ".join(["flgp", *shown])
+        elif not equals:
+            next(words, None)  # the folder
+    return " ".join(shown)
 
 
 def _words(text: str | None) -> tuple[str, ...] | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import logsumexp, ndtri
 from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
 
@@ -119,12 +119,10 @@ class Evaluation:
         if self.classes is not None:
             assert self.probability is not None
             return reliability_curve(self.y, self.probability, classes=self.classes, n_bins=_BINS)
-        from scipy.stats import norm
-
         assert self.std is not None
         z = np.abs(self.y - self.prediction) / np.maximum(self.std, np.finfo(float).tiny)
         levels = np.linspace(0.0, 1.0, _BINS + 1)[1:-1]
-        inside = np.array([np.mean(z <= norm.ppf(0.5 + level / 2)) for level in levels])
+        inside = np.array([np.mean(z <= ndtri(0.5 + level / 2)) for level in levels])
         return ReliabilityCurve(levels, inside, np.full(len(levels), len(z)))
 
     def worst(self, count: int = 10) -> IntArray:
@@ -334,9 +332,7 @@ def _score_numbers(fitter: _Fitter, folds: list[IntArray], rows: IntArray, cover
             mean[name][held], std[name][held] = numbers(name, X[rest], y[rest], X[held])
             z = (y[held] - mean[name][held]) / std[name][held]
             losses[name][held] = z**2 / 2 + np.log(std[name][held] * np.sqrt(2 * np.pi))
-    from scipy.stats import norm
-
-    width = norm.ppf(0.5 + coverage / 2)
+    width = ndtri(0.5 + coverage / 2)
     scores, errors = {}, {}
     for name in mean:
         error = y - mean[name]
@@ -382,8 +378,9 @@ def _surprise(model: Any, X: Any, y: Array, sizes: Mapping[str, Array]) -> Array
     return -np.asarray(logsumexp(at, axis=0))
 
 
-def wilson(count: int, n: int, z: float = 1.96) -> tuple[float, float]:
+def wilson(count: int, n: int) -> tuple[float, float]:
     """A 95 % interval of a proportion, good for small n and near 0 and 1 (Wilson, 1927)."""
+    z = 1.96
     share, spread = count / n, z * z / n
     middle = (share + spread / 2) / (1 + spread)
     half = z * np.sqrt(share * (1 - share) / n + spread / (4 * n)) / (1 + spread)

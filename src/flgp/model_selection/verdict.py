@@ -16,6 +16,18 @@ _TERMS = {
     "groups": "differences between groups",
     "local": "close neighbours",
 }
+# How the model compares with another method by its errors (0: the same, 1: better, -1: worse), and what it
+# states beside its predictions.
+_BY_ERRORS = {
+    "classification": (
+        ("is about as often right", "is clearly more often right", "is clearly less often right"),
+        "probabilities are",
+    ),
+    "regression": (
+        ("has errors of about the same size", "has clearly smaller errors", "has clearly larger errors"),
+        "stated uncertainty is",
+    ),
+}
 _SMALL_SHARE = 0.01
 # Columns that a sentence names.
 _NAMED = 5
@@ -85,20 +97,9 @@ def _how(found: Evaluation, best: str) -> str:
     right, sure = _clearly(found, best, "errors"), _clearly(found, best, "losses")
     if right == sure == 0:
         return "There is no clear difference between the two"
-    if found.task == "classification":
-        first = {
-            1: "is clearly more often right",
-            0: "is about as often right",
-            -1: "is clearly less often right",
-        }
-        second = {1: "its probabilities are clearly better", 0: "its probabilities are about as good"}
-        second[-1] = "its probabilities are clearly worse"
-    else:
-        first = {1: "has clearly smaller errors", 0: "has errors of about the same size"}
-        first[-1] = "has clearly larger errors"
-        second = {1: "its stated uncertainty is clearly better", 0: "its stated uncertainty is about as good"}
-        second[-1] = "its stated uncertainty is clearly worse"
-    return f"The model {first[right]}, {'and' if right == sure else 'but'} {second[sure]}"
+    by_errors, stated = _BY_ERRORS[found.task]
+    good = ("about as good", "clearly better", "clearly worse")[sure]
+    return f"The model {by_errors[right]}, {'and' if right == sure else 'but'} its {stated} {good}"
 
 
 def _clearly(found: Evaluation, other: str, measure: str, errors: float = _CLEAR) -> int:

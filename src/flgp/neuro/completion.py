@@ -28,10 +28,10 @@ class Scores:
     coverage: float  # of 95 % intervals
 
 
-def score_predictions(y: Array, mean: Array, std: Array, n_labeled: int, trim: float = 0.01) -> Scores:
+def score_predictions(y: Array, mean: Array, std: Array, n_labeled: int) -> Scores:
     """Scores of predictive means and standard deviations (n,) against values y (n,)."""
     error = (y - mean) ** 2
-    low, high = np.quantile(error, [trim, 1 - trim])
+    low, high = np.quantile(error, [0.01, 0.99])
     kept = (error >= low) & (error <= high)
     return Scores(
         n_labeled=n_labeled,

@@ -10,27 +10,17 @@ from typing import Any
 import numpy as np
 
 from .errors import ImageError
+from .volumes import stem
 
 # A covariate with more distinct numbers than this is split at its median.
 _MOST_GROUPS = 6
 
 
 def read_groups(path: Any, column: str | None, subjects: Sequence[str]) -> dict[str, str]:
-    """The group of each subject, from a CSV table with a column `subject`.
+    """The group of each subject, from a CSV table with a column `subject` and covariates.
 
-    Parameters
-    ----------
-    path : path or None
-    column : str, optional
-        The covariate. Default: the only column besides `subject`.
-    subjects : sequence of str
-        Names as in the table (extensions such as .nii.gz are allowed).
-
-    Returns
-    -------
-    dict
-        Text for each subject: ``column=value``, or below or above the median for a covariate with many
-        values. Empty without a table.
+    A group is "column=value", or below or above the median for a covariate with many values, and "" without a
+    table. `column` may be left out if there is only one. Subjects in the table may have an extension.
     """
     if path is None:
         if column is not None:
@@ -50,7 +40,7 @@ def read_groups(path: Any, column: str | None, subjects: Sequence[str]) -> dict[
         column = columns[0]
     if column not in columns:
         raise ImageError(f"choose the covariate with --group-by: {', '.join(columns)}.")
-    values = {_plain(row["subject"]): (row[column] or "").strip() for row in table}
+    values = {stem((row["subject"] or "").strip()): (row[column] or "").strip() for row in table}
     absent = [name for name in subjects if name not in values]
     if absent:
         raise ImageError(f"the covariates have no line for {', '.join(absent[:5])}.")
@@ -65,10 +55,3 @@ def read_groups(path: Any, column: str | None, subjects: Sequence[str]) -> dict[
             mine = [f"{column} {'≤' if value <= middle else '>'} {middle:g}" for value in numbers]
             return dict(zip(subjects, mine, strict=True))
     return {name: f"{column}={value}" for name, value in zip(subjects, mine, strict=True)}
-
-
-def _plain(name: str | None) -> str:
-    text = Path((name or "").strip()).name
-    for ending in (".gz", ".nii"):
-        text = text.removesuffix(ending)
-    return text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import numpy as np
 
 from .._typing import Array, IntArray
 from .errors import ImageError
+from .outputs import write_csv
 from .prior import region_correlation
 from .volume import VolumeReconstructor
 from .volumes import on_grid_of, read_volume
@@ -124,21 +124,19 @@ def read_labels(path: Any, numbers: IntArray) -> dict[int, str]:
 
 def write_edges(path: Path, networks: Sequence[tuple[str, str, Network]]) -> None:
     """CSV with one line per edge: subject, group, two regions, correlation."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        table = csv.writer(file)
-        table.writerow(["subject", "group", "region_1", "region_2", "correlation"])
-        for subject, group, network in networks:
-            for i, j, value in network.edges:
-                table.writerow([subject, group, network.labels[i], network.labels[j], f"{value:.6f}"])
+    rows = [
+        (subject, group, network.labels[i], network.labels[j], f"{value:.6f}")
+        for subject, group, network in networks
+        for i, j, value in network.edges
+    ]
+    write_csv(path, ("subject", "group", "region_1", "region_2", "correlation"), rows)
 
 
 def write_matrix(path: Path, network: Network) -> None:
     """CSV with the correlation matrix, labelled on both sides."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        table = csv.writer(file)
-        table.writerow(["region", *network.labels])
-        for label, row in zip(network.labels, network.correlation, strict=True):
-            table.writerow([label, *(f"{value:.6f}" for value in row)])
+    rows = [[f"{value:.6f}" for value in row] for row in network.correlation]
+    named = ([label, *row] for label, row in zip(network.labels, rows, strict=True))
+    write_csv(path, ("region", *network.labels), named)
 
 
 def write_graphml(path: Path, network: Network) -> None:

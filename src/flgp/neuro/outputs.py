@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from .._files import move
 from .errors import ImageError
@@ -41,10 +43,7 @@ class OutputFiles:
 def output_files(folder: str | Path) -> Iterator[OutputFiles]:
     """Files for `folder`, which must exist or have a parent; published if the block ends without an error.
 
-    Raises
-    ------
-    ImageError
-        Before anything is computed, if nothing can be written there.
+    An ImageError says so at once if nothing can be written there.
     """
     folder = Path(folder)
     made = not folder.exists()
@@ -64,6 +63,12 @@ def output_files(folder: str | Path) -> Iterator[OutputFiles]:
         shutil.rmtree(workshop, ignore_errors=True)
         if made:
             folder.rmdir()
+
+
+def write_csv(path: Path, head: Iterable[Any], rows: Iterable[Iterable[Any]]) -> None:
+    """A table with a header line."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([head, *rows])
 
 
 def _sweep(folder: Path) -> None:

@@ -18,8 +18,9 @@ from .views import _figure
 def _draw(
     axes: Any, mesh: Mesh, values: Array, title: str, side: str, cmap: str, limits: tuple[float, float]
 ) -> None:
-    """One view from the side, coloured by vertex values; NaN is grey; +x is the subject's right."""
+    """One view from the side with a colour bar; NaN is grey; +x is the subject's right."""
     from matplotlib import colormaps
+    from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
     X = mesh.coordinates
@@ -44,13 +45,7 @@ def _draw(
     axes.text2D(-0.03, 0.5, front, transform=axes.transAxes, fontsize=11)
     axes.text2D(1.0, 0.5, back, transform=axes.transAxes, fontsize=11)
     axes.text2D(0.3, 0.02, f"seen from {side}", transform=axes.transAxes, fontsize=9)
-
-
-def _add_bar(figure: Figure, axes: Any, cmap: str, limits: tuple[float, float]) -> None:
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import Normalize
-
-    figure.colorbar(ScalarMappable(Normalize(*limits), cmap), ax=axes, fraction=0.03, pad=0.06)
+    axes.figure.colorbar(ScalarMappable(Normalize(*limits), cmap), ax=axes, fraction=0.03, pad=0.06)
 
 
 def side_of(mesh: Mesh) -> str:
@@ -58,11 +53,9 @@ def side_of(mesh: Mesh) -> str:
     return "left" if mesh.coordinates[:, 0].mean() < 0 else "right"
 
 
-def plot_surface_reconstruction(
-    tool: SurfaceReconstructor, result: Any, *, shape: Mesh | None = None
-) -> Figure:
+def plot_surface_reconstruction(tool: SurfaceReconstructor, result: Any) -> Figure:
     """What the model saw, the completed values and their standard deviation, from the outer side."""
-    mesh = tool.mesh_ if shape is None else shape
+    mesh = tool.mesh_
     mean, std = result.mean.darrays[0].data.astype(float), result.std.darrays[0].data.astype(float)
     limit = float(np.quantile(np.abs(mean), 0.99)) or 1.0
     panels = [
@@ -75,17 +68,13 @@ def plot_surface_reconstruction(
         axes = figure.add_subplot(1, 3, k + 1, projection="3d")
         limits = (-limit, limit) if cmap == "RdBu_r" else (0.0, float(np.quantile(std, 0.98)) or 1.0)
         _draw(axes, mesh, values, title, side_of(mesh), cmap, limits)
-        _add_bar(figure, axes, cmap, limits)
     return figure
 
 
-def plot_geodesic(
-    tool: SurfaceReconstructor, vertex: int, *, shape: Mesh | None = None, reach: float = 80.0
-) -> Figure:
+def plot_geodesic(tool: SurfaceReconstructor, vertex: int, *, reach: float = 80.0) -> Figure:
     """Prior correlation with a vertex, on the surface and against the geodesic and straight distances.
 
-    `shape` is another shape of the same surface to draw on, such as the inflated one; `reach` is the geodesic
-    distance, in mm, up to which vertices are shown.
+    `reach` is the geodesic distance, in mm, up to which vertices are shown.
     """
     mesh = tool.mesh_
     correlation = prior_correlation(tool.model_, tool.points_, tool.points_[vertex])
@@ -96,9 +85,7 @@ def plot_geodesic(
     shown = np.log(np.maximum(correlation, SMALLEST_CORRELATION))
     figure = _figure(14.0, 4.4)
     axes = figure.add_subplot(1, 3, 1, projection="3d")
-    drawn = mesh if shape is None else shape
-    _draw(axes, drawn, shown, "Log prior correlation", side_of(mesh), "viridis", (low, 0.0))
-    _add_bar(figure, axes, "viridis", (low, 0.0))
+    _draw(axes, mesh, shown, "Log prior correlation", side_of(mesh), "viridis", (low, 0.0))
     for k, (distance, name) in enumerate([(geodesic, "Geodesic distance"), (straight, "Straight distance")]):
         axes = figure.add_subplot(1, 3, k + 2)
         picture = axes.scatter(

@@ -83,23 +83,17 @@ def _visible(volume: Volume, values: Array, inside: Array) -> Any:
     return volume.image(np.nan_to_num(shown), keep_range=False)
 
 
-def plot_reconstruction(
-    reconstructor: Any, result: Any, *, background: Any = "mni", at: Any = None
-) -> Figure:
-    """What the model saw, the completed map and its standard deviation, in three views each.
-
-    `at` is the point of the cuts in mm; by default the middle of the largest part that was filled in.
-    """
+def plot_reconstruction(reconstructor: Any, result: Any, *, background: Any = "mni") -> Figure:
+    """What the model saw, the completed map and its standard deviation, in three views each."""
     volume, mask = reconstructor._volume_, reconstructor.mask_
     seen = np.zeros(mask.shape, dtype=bool)
     seen[mask] = reconstructor.labeled_
     mean, std = (
         np.asarray(image.dataobj, dtype=float).reshape(mask.shape) for image in (result.mean, result.std)
     )
-    if at is None:
-        filled = mask & ~seen
-        # The cuts go through what was filled in, such as a lesion.
-        at = _middle(volume, filled) if filled.any() else _strongest(volume, np.where(seen, volume.data, 0.0))
+    filled = mask & ~seen
+    # The cuts go through what was filled in, such as a lesion.
+    at = _middle(volume, filled) if filled.any() else _strongest(volume, np.where(seen, volume.data, 0.0))
     limit = float(np.quantile(np.abs(mean[mask]), 0.99)) or 1.0
     unseen = mask & (std > 0)
     # Parts of the graph without a label have the prior standard deviation, which would hide all others.

@@ -37,13 +37,9 @@ class Volume:
         return nib.affines.apply_affine(self.affine, index)
 
     def image(self, data: Array, *, keep_range: bool = True) -> Any:
-        """A NIfTI image of single precision on this grid, with this header.
+        """A NIfTI image of data (nx, ny, nz), in single precision on this grid, with this header.
 
-        Parameters
-        ----------
-        data : array of shape (nx, ny, nz)
-        keep_range : bool
-            Whether the display range of the header (cal_min, cal_max) still applies.
+        `keep_range` says whether the display range of the header (cal_min, cal_max) still applies.
         """
         values = np.asarray(data, dtype=np.float32).reshape(self.shape)
         kind: Any = nib.Nifti2Image if isinstance(self.header, nib.Nifti2Header) else nib.Nifti1Image
@@ -55,23 +51,18 @@ class Volume:
         return image
 
 
+def stem(path: str | Path) -> str:
+    """The file name without .nii.gz, .func.gii and the like."""
+    name = Path(path).name
+    for ending in (".gz", ".nii", ".gii", ".func", ".shape", ".img", ".hdr", ".mgh", ".mgz"):
+        name = name.removesuffix(ending)
+    return name
+
+
 def read_volume(image: Any, *, affine: Any = None, index: int | None = None, what: str = "the map") -> Volume:
-    """Read a map from a path, an image or an array.
+    """Read a map from a path, an image, or an array (nx, ny, nz) or (nx, ny, nz, k) with its affine (4, 4).
 
-    Parameters
-    ----------
-    image : str, Path, nibabel image, or array of shape (nx, ny, nz) or (nx, ny, nz, k)
-    affine : array of shape (4, 4), optional
-        Required for an array, and only then.
-    index : int, optional
-        Which volume of a four-dimensional image, from 0.
-    what : str
-        Its name in error messages.
-
-    Raises
-    ------
-    ImageError
-        If it cannot be read, or is not one volume with a usable affine.
+    `index` is the volume of a four-dimensional image, from 0; `what` names the map in error messages.
     """
     if isinstance(image, str | Path):
         return _from_image(_open(Path(image), what), index, f"{what} {Path(image).name}")
@@ -139,13 +130,7 @@ def checked_index(index: int | None, count: int, what: str, parts: str) -> int:
 
 
 def on_grid_of(volume: Volume, like: Volume, *, resample: bool, nearest: bool = True) -> Volume:
-    """`volume` on the grid of `like`.
-
-    Raises
-    ------
-    ImageError
-        With both shapes and affines, if the grids differ and `resample` is False.
-    """
+    """`volume` on the grid of `like`; an error if the grids differ and `resample` is False."""
     same = np.allclose(volume.affine, like.affine, rtol=0, atol=_GRID_TOLERANCE)
     if same and volume.data.shape == like.data.shape:
         return volume
@@ -175,12 +160,7 @@ def _rows(affine: Array) -> str:
 def read_mask(mask: Any, like: Volume, *, resample: bool = False, what: str = "the mask") -> BoolArray:
     """A mask (nx, ny, nz) on the grid of a map: non-zero, finite voxels.
 
-    Parameters
-    ----------
-    mask : str, Path, image, array on the grid of the map, or nilearn masker
-    like : Volume
-    resample : bool
-        Whether a mask on another grid is resampled to that of the map.
+    `mask` is a path, an image, an array on the grid of the map, or a nilearn masker.
     """
     if hasattr(mask, "mask_img_") or hasattr(mask, "mask_img"):  # a nilearn masker
         mask = getattr(mask, "mask_img_", None) or getattr(mask, "mask_img", None)

@@ -30,7 +30,7 @@ MISSING_AMONG_NUMBERS = frozenset(
 MOSTLY = 0.9
 # Among this many different numbers, one or two words that stand in all other cells mean "missing".
 _MANY_NUMBERS, _FEW_WORDS = 20, 2
-# With this share a column of text is told to be mixed.
+# Text columns with at least this share of numbers are noted as mixed.
 _MIXED = 0.3
 YES = frozenset(["true", "yes", "y", "t", "ja", "oui", "si", "sí", "vrai", "wahr"])
 NO = frozenset(["false", "no", "n", "f", "nein", "non", "faux", "falsch"])
@@ -102,9 +102,9 @@ def listed_marks(found: dict[str, dict[str, int]], limit: int = 6) -> str | None
 
 
 def numbers_of(texts: Any, decimal: str = ".") -> Numbers | None:
-    """Numbers, if most cells (objects, None where missing) are; None if the column is text.
+    """Numbers, if most cells (objects, None where missing) are numbers; None if the column is text.
 
-    They also are where all other cells hold the same word or two, however many these are.
+    A column is also one of numbers if all its other cells hold the same word or two, however many they are.
     """
     import pandas
 

@@ -1,4 +1,4 @@
-"""What the files of tables are called, how text is packed, and the options of reading."""
+"""File extensions of tables, compressed text, and the options of reading."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ TEXTS = (".csv", ".tsv", ".txt", ".dat")
 JSON = (".jsonl", ".ndjson", ".json")
 READERS = (*TEXTS, *JSON, ".xlsx", ".parquet", ".feather", ".npy", ".npz")
 WRITERS = (".csv", ".tsv", ".jsonl", ".xlsx", ".parquet", ".feather", ".npy", ".npz")
-PACKED: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+COMPRESSED: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 STDIN = "-"
 DATE_ORDERS = ("day-first", "month-first")
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How to read a table; None is found by looking at the file.
+    """How to read a table; None: detected from the file.
 
     Parameters
     ----------
@@ -57,6 +57,12 @@ class Dialect:
     sep: str | None = None  # None: that of the file extension
     decimal: str = "."
     encoding: str = "utf-8"
+
+
+def missing_package(suffix: str) -> TableError:
+    """The error about a format that needs a package which is not installed."""
+    needed = "openpyxl" if suffix == ".xlsx" else "pyarrow"
+    return TableError(f"{suffix} files need {needed}. Install it: pip install 'flgp[cli]'.")
 
 
 def pandas_or_advice() -> Any:

@@ -73,22 +73,11 @@ def split_names(parts: Sequence[str], names: Sequence[str]) -> list[str]:
         pieces = [piece.strip() for piece in next(csv.reader([part], skipinitialspace=True), [])]
         while pieces:
             # The longest run of pieces that is the name of a column, or one piece.
-            size = next(
-                (
-                    k
-                    for k in range(len(pieces), 1, -1)
-                    for glue in (",", ", ")
-                    if glue.join(pieces[:k]) in names
-                ),
-                1,
-            )
-            joined = next(
-                (g.join(pieces[:size]) for g in (",", ", ") if g.join(pieces[:size]) in names), pieces[0]
-            )
-            if joined:
-                found.append(joined)
+            runs = ((k, glue.join(pieces[:k])) for k in range(len(pieces), 1, -1) for glue in (",", ", "))
+            size, name = next(((k, name) for k, name in runs if name in names), (1, pieces[0]))
+            found.append(name)
             del pieces[:size]
-    return list(dict.fromkeys(found))
+    return [name for name in dict.fromkeys(found) if name]
 
 
 def _check_about(

@@ -20,7 +20,17 @@ import numpy as np
 from .cells import plain_text
 from .columns import typed
 from .errors import TableError
-from .formats import JSON, PACKED, READERS, STDIN, TEXTS, Dialect, ReadOptions, pandas_or_advice
+from .formats import (
+    COMPRESSED,
+    JSON,
+    READERS,
+    STDIN,
+    TEXTS,
+    Dialect,
+    ReadOptions,
+    missing_package,
+    pandas_or_advice,
+)
 from .text import TextFormat, find_format
 from .writing import written_suffix
 
@@ -32,8 +42,8 @@ def read_table(
 
     Its index is the number of each row in the file, as a spreadsheet counts: below a header the first is 2.
 
-    Text files may be written in any usual way: separator, decimal mark, thousands marks and encoding are
-    found by looking, cells such as "?", "n/a" and "-" are missing. The columns of an NPY file, and of a
+    Separator, decimal mark, thousands marks and encoding of text files are detected; cells such as "?",
+    "n/a" and "-" are missing. The columns of an NPY file, and of a
     two-dimensional array `X` in an NPZ file, are x0, x1, …; every one-dimensional array of an NPZ file is a
     column with the same name.
 
@@ -100,10 +110,7 @@ def read_blocks(
                 empty = False
                 yield block
     except ImportError as error:
-        needed = "openpyxl" if source.suffix == ".xlsx" else "pyarrow"
-        raise TableError(
-            f"{source.suffix} files need {needed}. Install it: pip install 'flgp[cli]'."
-        ) from error
+        raise missing_package(source.suffix) from error
     except TableError:
         raise
     except (ValueError, OSError, LookupError, zipfile.BadZipFile, EOFError, lzma.LZMAError) as error:
@@ -124,7 +131,7 @@ class _Source:
     suffix: str
     path: Path | None
     content: bytes = b""
-    packed: str = ""
+    compression: str = ""
 
     @classmethod
     def of(cls, path: str | os.PathLike[str]) -> _Source:
@@ -132,25 +139,25 @@ class _Source:
             content = sys.stdin.buffer.read()
             return cls("standard input", _suffix_of(content), None, content)
         path = Path(path)
-        packed = path.suffix.lower() if path.suffix.lower() in PACKED else ""
-        suffix = Path(path.stem).suffix.lower() if packed else path.suffix.lower()
+        compression = path.suffix.lower() if path.suffix.lower() in COMPRESSED else ""
+        suffix = Path(path.stem).suffix.lower() if compression else path.suffix.lower()
         if suffix == ".xls":
             raise TableError(f"{path.name} is in the old .xls format. Save it as .xlsx or .csv.")
-        if suffix not in READERS or (packed and suffix not in (*TEXTS, *JSON)):
+        if suffix not in READERS or (compression and suffix not in (*TEXTS, *JSON)):
             raise TableError(
                 f"{path.name} has an unknown file extension. Use one of {', '.join(READERS)}; text may be "
-                "packed as .csv.gz."
+                "compressed, as in .csv.gz."
             )
         if not path.is_file():
             raise TableError(f"There is no file {path}. Check the path.")
-        return cls(str(path), suffix, path, packed=packed)
+        return cls(str(path), suffix, path, compression=compression)
 
     def open(self) -> IO[bytes]:
         """The file, or standard input, at its beginning."""
         if self.path is None:
             return io.BytesIO(self.content)
-        if self.packed:
-            return PACKED[self.packed](self.path, "rb")
+        if self.compression:
+            return COMPRESSED[self.compression](self.path, "rb")
         return open(self.path, "rb")
 
 
@@ -221,15 +228,8 @@ def _text_blocks(
     source: _Source, rows: int | None, options: ReadOptions, notes: list[str], cells: bool
 ) -> Iterator[Block]:
     pandas = pandas_or_advice()
-    found = find_format(
-        source.open,
-        source.name,
-        encoding=options.encoding,
-        sep=options.sep,
-        decimal=options.decimal,
-        header=options.header,
-        preferred=(usual := "\t" if source.suffix == ".tsv" else ","),
-    )
+    usual = "\t" if source.suffix == ".tsv" else ","
+    found = find_format(source.open, source.name, options, usual)
     notes += found.notes
     dialect = Dialect(None if found.sep == usual else found.sep, found.decimal, found.encoding)
     first = found.skip + 1 + found.header  # the line of the first row

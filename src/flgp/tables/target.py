@@ -1,4 +1,4 @@
-"""What a target column holds: classes, numbers or counts; never chosen in silence."""
+"""What a target column holds: classes, numbers or counts; a note says so where it is a guess."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ROWS_PER_CLASS, _MANY_CLASSES = 2.0, 20
 
 @dataclass(frozen=True)
 class Target:
-    """A target that is understood."""
+    """A target column and what it was taken for."""
 
     likelihood: str  # "classes", or one of the regressor's
     values: Any  # Series, None or NaN where unlabelled

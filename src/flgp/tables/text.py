@@ -1,4 +1,4 @@
-"""How a text table is written: encoding, separator, decimal mark and header, found by looking at it."""
+"""The format of a text table, detected from its content: encoding, separator, decimal mark and header."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import IO
 
 from .cells import is_code
 from .errors import TableError
+from .formats import ReadOptions
 
 # Names of separators that are awkward to type in a shell.
 SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": r"\s+"}
@@ -57,23 +58,15 @@ class TextFormat:
         return _SPOKEN.get(self.sep, repr(self.sep))
 
 
-def find_format(
-    source: Opener,
-    name: str,
-    *,
-    encoding: str | None = None,
-    sep: str | None = None,
-    decimal: str | None = None,
-    header: bool = True,
-    preferred: str = ",",
-) -> TextFormat:
+def find_format(source: Opener, name: str, options: ReadOptions, preferred: str) -> TextFormat:
     """The format of a text table, whose `source` opens it at its beginning.
 
-    `name` is for messages; encoding, sep and decimal are used as they are if given. Of several separators
-    that would do, the `preferred` one is taken.
+    `name` is for messages. The options are used as given; of several separators that would do, the
+    `preferred` one is taken.
     """
     notes: list[str] = []
-    encoding = _checked(encoding) if encoding is not None else _find_encoding(source, notes)
+    sep, decimal = options.sep, options.decimal
+    encoding = _find_encoding(source, notes) if options.encoding is None else _checked(options.encoding)
     lines, whole = _first_lines(source, encoding, name)
     if not any(line.strip() for line in lines):
         raise ValueError("it is empty")
@@ -86,7 +79,7 @@ def find_format(
         sep = _find_separator(lines, preferred)
     rows = [fields for line in _records(lines, whole) if (fields := split(line, sep))]
     skip, rows = _skip_preamble(lines, rows, sep, notes)
-    header = header and _is_header(rows[0], notes)
+    header = options.header and _is_header(rows[0], notes)
     named = _names(rows[0], rows[1:], notes) if header else [f"x{i}" for i in range(len(rows[0]))]
     names, repeated = _distinct(named)
     rows = rows[1:] if header else rows

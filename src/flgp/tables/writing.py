@@ -15,7 +15,7 @@ import numpy as np
 
 from .._files import check_target, replacing
 from .errors import TableError
-from .formats import PACKED, STDIN, WRITERS, Dialect, pandas_or_advice
+from .formats import COMPRESSED, STDIN, WRITERS, Dialect, missing_package, pandas_or_advice
 
 # Text that begins with one of these is a formula to a spreadsheet.
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
@@ -114,14 +114,11 @@ class TableWriter:
 
     @contextmanager
     def _telling(self) -> Iterator[None]:
-        """Obstacles in one sentence."""
+        """Turn obstacles into errors of one sentence."""
         try:
             yield
         except ImportError as error:
-            needed = "openpyxl" if self._suffix == ".xlsx" else "pyarrow"
-            raise TableError(
-                f"{self._suffix} files need {needed}. Install it: pip install 'flgp[cli]'."
-            ) from error
+            raise missing_package(self._suffix) from error
         except OSError as error:
             raise TableError(
                 f"{self.path} cannot be written: {error.strerror or error}. Choose another place."
@@ -146,11 +143,10 @@ def _write_types(frame: Any, file: IO[bytes], suffix: str) -> None:
 
 @contextmanager
 def _text_of(file: IO[bytes], path: Path, encoding: str) -> Iterator[IO[str]]:
-    """A text file on a binary one, packed if the name says so; the binary one stays open."""
-    packed = path.suffix.lower()
+    """A text file on a binary one, compressed if the name says so; the binary one stays open."""
     with ExitStack() as stack:
-        pack: Any = PACKED.get(packed)
-        raw: Any = file if pack is None else stack.enter_context(pack(file, "wb"))
+        compress: Any = COMPRESSED.get(path.suffix.lower())
+        raw: Any = file if compress is None else stack.enter_context(compress(file, "wb"))
         text = io.TextIOWrapper(raw, encoding=encoding, newline="", write_through=True)
         try:
             yield text
@@ -163,15 +159,15 @@ def check_output(path: str | os.PathLike[str], *inputs: str | os.PathLike[str]) 
     """Refuse a bad output name, or one of the inputs' names, before the work rather than after it."""
     written_suffix(Path(path))
     check_target(path, [given for given in inputs if str(given) != STDIN])
-    if not Path(path).resolve().parent.is_dir():
-        raise TableError(f"There is no folder {Path(path).parent}. Create it first.")
 
 
 def written_suffix(path: Path) -> str:
     """The format that the name of a file asks for."""
     suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
-    packed = len(suffixes) == 2 and suffixes[1] in PACKED and suffixes[0] in (".csv", ".tsv", ".jsonl")
-    suffix = suffixes[0] if packed else path.suffix.lower()
+    compressed = (
+        len(suffixes) == 2 and suffixes[1] in COMPRESSED and suffixes[0] in (".csv", ".tsv", ".jsonl")
+    )
+    suffix = suffixes[0] if compressed else path.suffix.lower()
     if suffix not in WRITERS:
         raise TableError(f"{path.name} has an unknown file extension. Use one of {', '.join(WRITERS)}.")
     return suffix
