@@ -13,6 +13,7 @@ from conftest import ring
 from flgp import FLGPClassifier, FLGPRegressor
 from flgp.model_selection import Evaluation, LabeledKFold, Transductive, evaluate
 from flgp.model_selection.evaluation import wilson
+from flgp.model_selection.references import REGRESSORS, numbers
 from flgp.model_selection.verdict import _how, as_dict, how_columns_are_used, verdict, what_was_learned
 from flgp.rows.even import EvenColumns
 
@@ -121,7 +122,7 @@ def test_too_few_labels_and_classes_seen_once(rings):
     X, _ = rings
     few = np.full(600, None, dtype=object)
     few[[0, 300, 6]] = ["in", "out", "in"]
-    with pytest.raises(ValueError, match="3 labelled rows"):
+    with pytest.raises(ValueError, match=r"3 row\(s\) of y have a label"):
         evaluate(FLGPClassifier(unlabeled=None, **SMALL), X, few)
     few[[12, 306, 312, 318]] = ["in", "out", "out", "rare"]
     found = evaluate(FLGPClassifier(unlabeled=None, **SMALL), X, few, cv=50)
@@ -208,3 +209,40 @@ def test_the_interval_of_a_proportion():
     low, high = wilson(90, 100)
     assert (round(low, 4), round(high, 4)) == (0.8256, 0.9448)  # statsmodels' proportion_confint, "wilson"
     assert wilson(10, 10)[1] == pytest.approx(1.0)
+
+
+def test_of_equally_good_plain_methods_the_one_with_the_lower_loss_is_compared():
+    y, same = np.array([0, 1, 1, 1, 0, 1]), {"accuracy": 0.7}
+    found = Evaluation(
+        task="classification",
+        n_folds=2,
+        rows=np.arange(6),
+        y=y,
+        prediction=y,
+        classes=np.array([0, 1]),
+        coverage=0.95,
+        scores={"flgp": same, "majority": same, "k-NN": same, "logistic regression": same},
+        losses={
+            "flgp": np.ones(6),
+            "majority": np.full(6, 0.6),
+            "k-NN": np.full(6, 0.4),
+            "logistic regression": np.full(6, 0.3),
+        },
+        errors={},
+    )
+    assert found.best_reference() == "logistic regression"
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_plain_methods_predict_rates_of_counts(name):
+    """Counts over an exposure between 1 and 30: predictions grow with it, and so does their spread."""
+    rng = np.random.default_rng(0)
+    X, size = rng.normal(size=(400, 2)), rng.integers(1, 31, 400).astype(float)
+    rate = 5.0 + X[:, 0]
+    y = rng.poisson(rate * size).astype(float)
+    train, new = slice(0, 300), slice(300, 400)
+    mean, std = numbers(name, X[train], y[train], X[new], size[train], size[new])
+    ignorant, _ = numbers(name, X[train], y[train], X[new], np.ones(300), np.ones(100))
+    assert np.mean((mean - y[new]) ** 2) < 0.3 * np.mean((ignorant - y[new]) ** 2)
+    assert 0.8 < np.std((y[new] - mean) / std) < 1.4
+    np.testing.assert_allclose(std / np.sqrt(size[new]), std[0] / np.sqrt(size[300]))

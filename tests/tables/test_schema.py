@@ -10,6 +10,7 @@ import pytest
 from flgp.tables import Schema, TableError, read_table, write_table
 from flgp.tables.guards import suspicions
 from flgp.tables.model import labels, numbers
+from flgp.tables.prepare import prepare
 
 pandas = pytest.importorskip("pandas")
 
@@ -210,3 +211,34 @@ def test_missing_and_broken_times():
     lengths = pandas.DataFrame({"t": pandas.to_timedelta([90, 30, 60], unit="min"), "y": [1, 2, 3]})
     schema = Schema.of(lengths, "y", scaling="none")
     np.testing.assert_allclose(schema.matrix(lengths)[:, 0], [1.5, 0.5, 1.0])
+
+
+def test_nearly_constant_columns_and_copies_are_noted():
+    rng = np.random.default_rng(0)
+    n = 400
+    frame = pandas.DataFrame({"a": rng.normal(size=n), "y": rng.normal(size=n)})
+    frame["firmware"] = np.where(np.arange(n) < 2, 3.0, 7.0)
+    frame["flag"] = np.arange(n) % 10 == 0  # one row in ten is a class, not an oversight
+    frame["again"] = frame["a"]
+    notes = " ".join(suspicions(frame, "y", ["a", "firmware", "flag", "again"]))
+    assert "'firmware' (all but 2)" in notes
+    assert "columns 'a' and 'again' hold the same" in notes
+    assert "'flag'" not in notes
+    assert "nearly all rows" not in " ".join(suspicions(frame[:50], "y", ["firmware"]))
+
+
+def test_a_column_that_is_empty_at_prediction_is_noted():
+    frame = pandas.DataFrame(
+        {"a": [1.0, 2.0, np.nan, 4.0], "b": [1.0, 3.0, 2.0, 5.0], "y": [0.0, 1.0, 0.0, 1.0]}
+    )
+    schema, notes = Schema.of(frame, "y"), []
+    schema.matrix(frame, notes)
+    assert not notes
+    schema.matrix(frame.assign(a=np.nan), notes)
+    assert notes == ["column 'a' is empty in all rows: replaced by the median 2"]
+
+
+def test_what_was_done_to_the_target_is_kept_with_the_model():
+    frame = pandas.DataFrame({"a": np.arange(20.0) ** 2, "y": [*map(str, range(19)), "18.9 mg"]})
+    found = prepare(frame, "y", task="regression")
+    assert any("18.9 mg" in note for note in found.schema.notes)

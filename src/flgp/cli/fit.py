@@ -77,8 +77,10 @@ def fit(
 
 def _folds(wanted: int | None, n_labeled: int, n_classes: int, silent: bool) -> int:
     """How many folds to judge the model by; a verdict that nobody sees needs none."""
+    from ..model_selection.evaluation import FEWEST_LABELS
+
     if wanted is not None:
-        return min(wanted, n_labeled) if n_labeled >= 4 else 0
+        return min(wanted, n_labeled) if n_labeled >= FEWEST_LABELS else 0
     quick = _FEWEST_LABELS <= n_labeled <= _MOST_LABELS and n_labeled * n_classes <= _MOST_WORK
     return _FOLDS if quick and not silent else 0
 
@@ -95,6 +97,7 @@ def _reduced(estimator: Any) -> list[str]:
 
 def _verdict(model: TableModel, result: dict[str, Any], data: Path, learning: Learning) -> list[str]:
     """What was learned, how good it is, and what to do next, in words."""
+    from ..model_selection.evaluation import FEWEST_LABELS
     from ..model_selection.verdict import how_columns_are_used, what_was_learned
 
     estimator = model.estimator
@@ -103,6 +106,11 @@ def _verdict(model: TableModel, result: dict[str, Any], data: Path, learning: Le
     table, file = quote(str(data)), quote(result["model"])
     if "evaluation" in result:
         lines += result["evaluation"]["verdict"]
+    elif result["labelled"] < FEWEST_LABELS:
+        lines.append(
+            f"{result['labelled']} label(s) do not show how good it is, and the stated uncertainty is a "
+            f"guess: flgp label {file} {table} says which rows to label next."
+        )
     else:
         target = quote(str(model.schema.target))
         lines.append(f"How good is it? flgp evaluate {table} --target {target}{learning.as_options()}")

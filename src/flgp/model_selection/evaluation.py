@@ -23,6 +23,8 @@ from .transductive import LabeledKFold, Transductive
 
 # Scores of which larger is better.
 LARGER_IS_BETTER = ("accuracy", "r2")
+# Labels without which nothing can be held out.
+FEWEST_LABELS = 4
 # Probabilities below this count as this much in the log loss: a class that no training row has gets zero.
 _LEAST_PROBABILITY = 1e-6
 _NODES = 32  # of the quadrature over f
@@ -130,10 +132,10 @@ class Evaluation:
         return np.argsort(-self.losses["flgp"], kind="stable")[:count]
 
     def best_reference(self) -> str:
-        """The plain method with the best main score."""
+        """The plain method with the best main score; of equal ones, that with the lower loss."""
         others = [name for name in self.scores if name != "flgp"]
         sign = -1.0 if self.main in LARGER_IS_BETTER else 1.0
-        return min(others, key=lambda name: sign * self.scores[name][self.main])
+        return min(others, key=lambda name: (sign * self.scores[name][self.main], self.losses[name].mean()))
 
     def advantage(self, other: str, of: str = "losses") -> tuple[float, float]:
         """By how much the mean of the model's "losses" or "errors" is below another method's.
@@ -167,8 +169,9 @@ def evaluate(
     """Predict every labelled row from the others, and score that beside plain methods.
 
     Held-out rows lose their label but stay in the graph. The plain methods (majority, k-NN, logistic
-    regression; mean, k-NN, ridge regression) see the labelled rows only. The graph does not depend on the
-    labels, so that it is made once: this takes little more than one fit, where there are many points.
+    regression; mean, k-NN, ridge regression) see the labelled rows only; those for numbers predict rates
+    where there is an exposure or a number of trials. The graph does not depend on the labels, so that it is
+    made once: this takes little more than one fit, where there are many points.
 
     Parameters
     ----------
@@ -211,8 +214,10 @@ def evaluate(
         raise ValueError("evaluate takes one target: y of shape (n,). Evaluate each column by itself.")
     splitter = LabeledKFold(2, random_state=random_state, unlabeled=marker)
     labeled = np.flatnonzero(~splitter._missing(y))
-    if len(labeled) < 4:
-        raise ValueError(f"y has {len(labeled)} labelled rows. To evaluate a model, label at least 4.")
+    if len(labeled) < FEWEST_LABELS:
+        raise ValueError(
+            f"{len(labeled)} row(s) of y have a label. To evaluate a model, label at least {FEWEST_LABELS}."
+        )
     splitter.n_splits = int(min(cv, len(labeled)))
     folds = [test for _, test in splitter.split(X, y)]
     fitter = _Fitter.of(estimator, X, y, given, prefit)
@@ -317,19 +322,21 @@ def _score_numbers(fitter: _Fitter, folds: list[IntArray], rows: IntArray, cover
     std = {name: np.zeros(len(rows)) for name in mean}
     losses = {name: np.zeros(len(rows)) for name in mean}
     ends = np.zeros((len(rows), 2))
+    size = np.ones(len(rows))  # y is a sum over so much exposure, or so many trials
     for model, test, held, rest in fitter.held_out(folds, rows):
         points = fitter.points(test)
         uses = getattr(getattr(model, "likelihood_", None), "uses", ())
-        sizes = {
-            name: v[test]
-            for name, v in fitter.known.items()
-            if name in uses and name in ("exposure", "trials")
-        }
+        used = [name for name in ("exposure", "trials") if name in uses and name in fitter.known]
+        sizes = {name: fitter.known[name][test] for name in used}
+        for name in used:
+            size = fitter.known[name][rows]
         mean["flgp"][held], std["flgp"][held] = model.predict(points, return_std=True, **sizes)
         ends[held] = model.predict_interval(points, coverage, **sizes)
         losses["flgp"][held] = _surprise(model, points, y[held], sizes)
         for name in REGRESSORS:
-            mean[name][held], std[name][held] = numbers(name, X[rest], y[rest], X[held])
+            mean[name][held], std[name][held] = numbers(
+                name, X[rest], y[rest], X[held], size[rest], size[held]
+            )
             z = (y[held] - mean[name][held]) / std[name][held]
             losses[name][held] = z**2 / 2 + np.log(std[name][held] * np.sqrt(2 * np.pi))
     width = ndtri(0.5 + coverage / 2)

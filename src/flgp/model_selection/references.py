@@ -47,22 +47,27 @@ def class_probabilities(name: str, X: Array, y: Array, new: Array, classes: Arra
     return whole
 
 
-def numbers(name: str, X: Array, y: Array, new: Array) -> tuple[Array, Array]:
-    """Mean and standard deviation (k,) at new rows (k, p) by one of `REGRESSORS`."""
+def numbers(name: str, X: Array, y: Array, new: Array, size: Array, new_size: Array) -> tuple[Array, Array]:
+    """Mean and standard deviation (k,) at new rows (k, p) by one of `REGRESSORS`.
+
+    y is a sum over units of which each row has `size`, as counts are over an exposure: the methods predict
+    rates, whose variance falls with the size.
+    """
     if name == "mean" or len(y) < 3:
-        return np.full(len(new), y.mean()), np.full(len(new), _spread(y - y.mean(), y))
-    scaler = StandardScaler().fit(X)
-    X, new = scaler.transform(X), scaler.transform(new)
-    if name == "k-NN":
-        count = min(_NEIGHBORS, len(y) - 1)
-        near = NearestNeighbors(n_neighbors=count).fit(X)
-        left_out = y[near.kneighbors(return_distance=False)].mean(axis=1)
-        return y[near.kneighbors(new, return_distance=False)].mean(axis=1), np.full(
-            len(new), _spread(y - left_out, y)
-        )
-    ridge = RidgeCV(alphas=_PENALTIES, store_cv_results=True).fit(X, y)
-    errors = ridge.cv_results_[:, int(np.argmin(ridge.cv_results_.mean(axis=0)))]
-    return ridge.predict(new), np.full(len(new), _spread(np.sqrt(errors), y))
+        rate, residuals = np.full(len(new), y.sum() / size.sum()), y / size - y.sum() / size.sum()
+    else:
+        scaler = StandardScaler().fit(X)
+        X, new = scaler.transform(X), scaler.transform(new)
+        if name == "k-NN":
+            near = NearestNeighbors(n_neighbors=min(_NEIGHBORS, len(y) - 1)).fit(X)
+            own, others = (near.kneighbors(rows, return_distance=False) for rows in (None, new))
+            residuals = y / size - y[own].sum(axis=1) / size[own].sum(axis=1)
+            rate = y[others].sum(axis=1) / size[others].sum(axis=1)
+        else:
+            ridge = RidgeCV(alphas=_PENALTIES, store_cv_results=True).fit(X, y / size, sample_weight=size)
+            errors = ridge.cv_results_[:, int(np.argmin(ridge.cv_results_.mean(axis=0)))]  # times the size
+            rate, residuals = ridge.predict(new), np.sqrt(errors / size)
+    return rate * new_size, _spread(residuals * np.sqrt(size), y) * np.sqrt(new_size)
 
 
 def _spread(residuals: Array, y: Array) -> float:

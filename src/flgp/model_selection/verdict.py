@@ -70,7 +70,8 @@ def _quality(found: Evaluation) -> list[str]:
     if found.task == "classification":
         return [
             f"{100 * own['accuracy']:.1f} % right (95 % interval {100 * low:.1f} to {100 * high:.1f}) {where}"
-            f"; log loss {own['log_loss']:.3g}."
+            f"; log loss {own['log_loss']:.3g}. The most frequent class alone is right in "
+            f"{100 * found.scores['majority']['accuracy']:.1f} %."
         ]
     return [
         f"Typical error {own['rmse']:.4g} (95 % interval {low:.4g} to {high:.4g}) {where}; "

@@ -46,7 +46,8 @@ def headline(
             cases = round(100 * min(value, _NEARLY_ALL))
             sentence = (
                 f"The model predicts {name} and is right in about {cases} of 100 cases on rows whose "
-                f"label it has not seen{_open(low, high, len(found.y))}."
+                f"label it has not seen{_open(low, high, len(found.y))}. The most frequent class alone is "
+                f"right in {round(100 * found.scores['majority']['accuracy'])}."
             )
             cards.append(
                 ("right, held out", f"{100 * value:.1f} %", f"{100 * low:.0f} to {100 * high:.0f} %")

@@ -12,6 +12,10 @@ from .identifiers import names_the_rows, numbers_the_rows
 _FEWEST_ROWS = 5
 # A column whose correlation with the target is above this is a copy of it in other units.
 _COPY = 0.9999
+# A column with one value in all but this share of the rows, or this number of them, is nearly constant.
+_RARE_SHARE, _RARE_ROWS, _FEWEST_FOR_RARE = 0.005, 2, 100
+# Columns that a note names.
+_NAMED = 5
 # Whole numbers that people write for "missing".
 _SENTINELS = (-9.0, -99.0, -999.0, -9999.0, -99999.0, 9999.0, 99999.0)
 
@@ -48,7 +52,43 @@ def suspicions(frame: Any, target: str, features: Sequence[str]) -> list[str]:
                 f"column {name!r} has {mark:g} in {int((values == mark).sum()):,} row(s), far from all other "
                 f"values: if that means missing, use --na {mark:g}"
             )
-    return notes
+    return [*notes, *_nearly_constant(frame, features), *_twice(frame, features)]
+
+
+def _nearly_constant(frame: Any, features: Sequence[str]) -> list[str]:
+    """A note about numbers that differ in a few rows only, which are then far from all others."""
+    most = max(_RARE_ROWS, _RARE_SHARE * len(frame))
+    rare = {}
+    for name in features:
+        values = frame[name]
+        if len(frame) >= _FEWEST_FOR_RARE and values.dtype.kind in "iuf":
+            count = int(values.notna().sum() - values.value_counts().iloc[0])
+            if 0 < count <= most:
+                rare[name] = count
+    if not rare:
+        return []
+    shown = ", ".join(f"{name!r} (all but {count})" for name, count in list(rare.items())[:_NAMED])
+    more = f" and {len(rare) - _NAMED} more" if len(rare) > _NAMED else ""
+    return [
+        f"column(s) with one value in nearly all rows: {shown}{more}; the other rows are far from all "
+        "others, so predictions there are uncertain: --exclude leaves columns out"
+    ]
+
+
+def _twice(frame: Any, features: Sequence[str]) -> list[str]:
+    """Notes about columns that hold the same as an earlier one."""
+    from pandas.util import hash_pandas_object
+
+    first: dict[bytes, str] = {}
+    notes = []
+    for name in features:
+        earlier = first.setdefault(hash_pandas_object(frame[name], index=False).to_numpy().tobytes(), name)
+        if earlier != name:
+            notes.append(
+                f"columns {earlier!r} and {name!r} hold the same, which counts twice: leave one out with "
+                f"--exclude {name!r}"
+            )
+    return notes[:_NAMED]
 
 
 def _tells_all(values: Any, labels: Any) -> bool:

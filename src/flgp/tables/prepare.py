@@ -58,9 +58,9 @@ def prepare(
     )
     found = choose_target(frame[target], likelihood, task)
     frame = frame.assign(**{target: found.values})
-    notes = [*schema.notes, *found.notes]
-    notes += suspicions(frame, target, [column.name for column in schema.columns])
-    return Prepared(frame, replace(schema, about=about), found.likelihood, notes)
+    schema = replace(schema, about=about, notes=[*schema.notes, *found.notes])
+    doubts = suspicions(frame, target, [column.name for column in schema.columns])
+    return Prepared(frame, schema, found.likelihood, [*schema.notes, *doubts])
 
 
 def split_names(parts: Sequence[str], names: Sequence[str]) -> list[str]:

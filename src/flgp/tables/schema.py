@@ -157,7 +157,7 @@ class Schema:
             )
         gone = _missing(numbers, column.name)
         if gone.any():
-            self._accept_missing(column, int(gone.sum()), notes)
+            self._accept_missing(column, gone, notes)
             numbers = np.where(gone, column.fill if column.fill is not None else column.center, numbers)
         parts = [] if column.kind == "time" else [(numbers - column.center) / column.scale]
         for cycle in column.cycles:
@@ -169,7 +169,7 @@ class Schema:
         gone = values.isna().to_numpy()
         texts = np.array(["" if pale else plain_text(v) for v, pale in zip(values, gone, strict=True)])
         if gone.any():
-            self._accept_missing(column, int(gone.sum()), notes)
+            self._accept_missing(column, gone, notes)
             if column.fill is not None:
                 texts = np.where(gone, column.fill, texts)
         indicators = texts[:, None] == np.array(column.categories)
@@ -182,8 +182,9 @@ class Schema:
         parts = indicators.astype(float)
         return np.column_stack([parts, gone]) if column.marked else parts
 
-    def _accept_missing(self, column: Column, count: int, notes: list[str]) -> None:
-        """Refuse missing values if the user wants that; say so if the fit had none in this column."""
+    def _accept_missing(self, column: Column, gone: BoolArray, notes: list[str]) -> None:
+        """Refuse missing values if the user wants that; say so if the fit had none, or all are now."""
+        count = int(gone.sum())
         if self.missing == "error":
             raise _refused(column.name, count)
         if not column.marked:
@@ -191,6 +192,8 @@ class Schema:
                 f"column {column.name!r} has {count} missing value(s), though it had none in the fit: "
                 f"replaced by {_shown(column)}"
             )
+        elif count == len(gone) > 1:
+            notes.append(f"column {column.name!r} is empty in all rows: replaced by {_shown(column)}")
 
 
 @dataclass(frozen=True)
@@ -377,8 +380,8 @@ def _middle_time(shares: Array) -> float:
 def _missing(numbers: Array, name: str) -> BoolArray:
     if np.isinf(numbers).any():
         raise TableError(
-            f"Column {name!r} has {int(np.isinf(numbers).sum())} infinite value(s). Correct them, remove "
-            "those rows, or leave the column out with --exclude."
+            f"Column {name!r} has {int(np.isinf(numbers).sum())} infinite value(s). Correct them or remove "
+            "those rows; in a fit, the column can also be left out with --exclude."
         )
     return np.asarray(np.isnan(numbers))
 
