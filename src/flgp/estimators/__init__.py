@@ -4,7 +4,7 @@ In the order of reading:
 
 - regressor, classifier, features: what users call; they validate, compose and delegate.
 - _model (parameters of the geometry, validation, answers in blocks), _latent (questions about f): shared.
-- locator: rows as the terms see them.
+- locator, answers: rows as the terms see them, and what the process says about them.
 - labels, class_labels, class_votes, offsets, columns, groups: arrays as users hand them in.
 - class_targets, regression_checks: what is to be learned from the labels.
 - _fitting: the one fit. On its way column_scaling, composition, column_relevance, local_neighbors and

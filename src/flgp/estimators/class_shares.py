@@ -14,10 +14,11 @@ from .._typing import Array, IntArray, RowLike
 from ..process.process import Process
 from ..rows.blocks import map_rows, take_rows
 from ..rows.sample import random_order
-from ..rows.sources import is_distributed, is_streamed
+from ..rows.sources import in_memory
 from ..terms import Manifold
 from ..terms.base import TermView, View
 from ._fitting import process_without
+from .answers import answers
 from .class_clusters import Clusters, KnownShares, learn_clusters
 from .class_prior import log_odds_shift, soft_shares
 from .class_targets import ClassScheme
@@ -56,12 +57,12 @@ def known_shares(
     """What shares (C,) of the classes say: over some of the rows their mean probabilities are these."""
     if shares is None or len(model.classes_) == 1:
         return None
-    if is_distributed(rows) or is_streamed(rows):
+    if not in_memory(rows):
         raise ValueError("class_prior needs rows in memory. Use class_prior=None for files and clusters.")
     # At random: rows may be in an order that has to do with their classes.
     some = random_order(rows, _SHARE_ROWS, np.random.default_rng(0))
     X, own = take_rows(rows, some), None if offset is None else offset[some]
-    p = model._answer(X, model._unshifted, offset=own)
+    p = answers(model, X, model._unshifted, offset=own)
     if isinstance(shares, str):
         counts = np.unique(labels.y, return_counts=True)[1].astype(float)
         return KnownShares(log_odds_shift(p, soft_shares(p, counts)))
@@ -77,7 +78,7 @@ def known_shares(
         assert at is not None
         return clusters.probabilities(at)
 
-    here = model._answer(X, alone, offset=own)
+    here = answers(model, X, alone, offset=own)
     return KnownShares(shift, replace(clusters, shift=clusters.shift + log_odds_shift(here, shares)))
 
 
@@ -102,7 +103,7 @@ def _clusters(
         if len(kept) < len(codes):
             some = labels.take(kept)
             other._process_ = process_without(model, some, model._problem(some, known))
-        return other._answer(points, other._unshifted, offset=offset)
+        return answers(other, points, other._unshifted, offset=offset)
 
     features = map_rows(points, lambda block: manifold.features(model._inputs(block)))
     return learn_clusters(

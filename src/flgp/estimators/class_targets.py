@@ -133,8 +133,7 @@ def _calibrates(model: FLGPClassifier, noise: float) -> bool:
     Beside another model, or while labels are thought to be wrong, they do not.
     """
     plain = not (model._with_offset_ or noise)
-    free = model.hyperparameters == "optimize" and model.amplitude is None
-    return bool(model.calibrate) and plain and free
+    return bool(model.calibrate) and plain and model._learns_all
 
 
 def _constant(

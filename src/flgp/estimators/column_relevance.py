@@ -29,7 +29,7 @@ def with_relevance(
     automatic = linear is not None and linear.on_cloud
     required = terms.local_kind == BY_FEATURES
     # Distances on a known geometry are what its user says they are.
-    free = model.hyperparameters == "optimize" and model.amplitude is None and model.geometry is None
+    free = model._learns_all and model.geometry is None
     local = required or (terms.local_kind == BY_NEIGHBORS and model.residual == "auto" and free)
     target, roles = problem.targets[0], model._roles_
     if not (local or automatic) or len(target.rows) < problem.fewest_labels:

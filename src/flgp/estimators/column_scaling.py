@@ -16,6 +16,7 @@ from ..rows.even import EvenColumns
 from ..rows.sample import random_order, random_rows
 from .columns import ColumnRoles
 from .labels import Labels
+from .validation import is_auto
 
 if TYPE_CHECKING:
     from ._latent import LatentModel
@@ -80,7 +81,7 @@ def _one_column_is_all(X: Array) -> bool:
 def _is_free(model: LatentModel) -> bool:
     """Whether all is learned, and nothing was given in the units of the columns."""
     learned = model.hyperparameters != "fixed" and model.amplitude is None and model.diffusion_time is None
-    own_terms = (isinstance(model.linear, str) and model.linear == "auto") or model.linear is None
+    own_terms = model.linear is None or is_auto(model.linear)
     units = model.bandwidth is None and isinstance(model.anchors, str) and model.residual_columns is None
     return model.geometry is None and learned and own_terms and units
 
@@ -100,6 +101,6 @@ def _trial(model: LatentModel, roles: ColumnRoles) -> LatentModel:
     """The model with these roles, and the ordinary kernel."""
     trial = copy.copy(model)
     trial._roles_, trial.n_eigenpairs = roles, "auto"
-    if isinstance(trial.kernel, str) and trial.kernel == "auto":
+    if is_auto(trial.kernel):
         trial.kernel = Heat()
     return trial

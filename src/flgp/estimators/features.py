@@ -77,14 +77,12 @@ class HeatKernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Heat
         with self._fitting():
             self._check_parameters()
             rows = self._validated(X, reset=True)
-            self._choose_roles(rows, False)
+            self._roles_ = self._roles(False)
             if self.scaling == "even":
                 self._roles_ = on_one_scale(self._roles_, rows)
             geometry = self._fit_geometry(rows)
             with stage("spectrum"):
-                count = self.n_eigenpairs
-                count = geometry.n_eigenpairs(0) if isinstance(count, str) else int(count)
-                basis = geometry.basis(count, geometry.typical_bandwidth)
+                basis = geometry.basis(self._count_eigenpairs(geometry, 0), geometry.typical_bandwidth)
             self.amplitude_ = 1.0 if self.amplitude is None else float(self.amplitude)
             self.diffusion_time_ = (
                 _time_of_thumb(basis.eigenvalues)
