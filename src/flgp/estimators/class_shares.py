@@ -67,8 +67,8 @@ def known_shares(
         counts = np.unique(labels.y, return_counts=True)[1].astype(float)
         return KnownShares(log_odds_shift(p, soft_shares(p, counts)))
     shift = log_odds_shift(p, shares)
-    manifold = [part for part in model._process_.layers[0].parts if isinstance(part, Manifold)]
-    if not manifold or len(labels) > _CLUSTER_LABELS:
+    manifold = model._process_.layers[0].find(Manifold)
+    if manifold is None or len(labels) > _CLUSTER_LABELS:
         return KnownShares(shift)
     fewer = None if own is None else own[:_CLUSTER_ROWS]
     clusters = _clusters(model, manifold[0], X[:_CLUSTER_ROWS], labels, fewer, shares)

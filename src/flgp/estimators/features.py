@@ -12,8 +12,9 @@ from .._progress import stage
 from .._typing import Array
 from ..kernels import get_kernel
 from ..likelihoods import Gaussian
+from ..process.component import Component
 from ..process.field import WeightField
-from ..process.mixture import Component, LatentFunction
+from ..process.mixture import LatentFunction
 from ..process.process import Process
 from ..rows.blocks import map_rows
 from ..terms import AMPLITUDE, TIME, Manifold, Terms

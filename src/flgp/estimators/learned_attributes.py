@@ -40,9 +40,9 @@ def keep_composition(model: LatentModel, composition: Composition) -> None:
 
 def keep_learned(model: LatentModel, learned: LearnedModel, labels: Labels) -> None:
     """Hyperparameters and what the search says about them, one entry for each latent function."""
-    manifold = next((part for part in learned.terms.parts if isinstance(part, Manifold)), None)
+    manifold = learned.terms.find(Manifold)
     if manifold is not None:
-        model.kernel_ = manifold.kernel
+        model.kernel_ = manifold[0].kernel
     functions = learned.functions
     model._known_ = [
         KnownValues(f.best.values, f.best.likelihood, f.evidence.local, learned.least_squares)

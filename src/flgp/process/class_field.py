@@ -37,13 +37,8 @@ class SharedPrior:
     def of(cls, terms: Terms, d: Array, constant: Constant, rows: Array | None) -> SharedPrior:
         """For prior variances d (M,), the last of them the constant's if it is learned."""
         root = np.sqrt(d)
-        nodes = [
-            np.ascontiguousarray(part.at_nodes(np.diag(root[span])))
-            for part, span in zip(terms.parts, terms.spans(), strict=True)
-        ]
-        gaps = [
-            float(part.gap_variance(d[span])) for part, span in zip(terms.parts, terms.spans(), strict=True)
-        ]
+        nodes = [np.ascontiguousarray(part.at_nodes(np.diag(root[span]))) for part, span in terms.spanned()]
+        gaps = [float(part.gap_variance(d[span])) for part, span in terms.spanned()]
         return cls(tuple(nodes), float(root[-1]) if constant.learned else 0.0, tuple(gaps), rows)
 
     @property
@@ -172,9 +167,9 @@ def class_fields(
     Constants may differ in their means.
     """
     rows = posteriors[0].rows if isinstance(posteriors[0], DualPosterior) else None
-    prior, spans = SharedPrior.of(terms, d, constants[0], rows), terms.spans()
+    prior = SharedPrior.of(terms, d, constants[0], rows)
     means = np.stack([posterior.mean for posterior in posteriors], axis=1)
-    at_nodes = [part.at_nodes(means[span]) for part, span in zip(terms.parts, spans, strict=True)]
+    at_nodes = [part.at_nodes(means[span]) for part, span in terms.spanned()]
     result: list[ClassField] = []
     for c, (posterior, constant) in enumerate(zip(posteriors, constants, strict=True)):
         if isinstance(posterior, DualPosterior):

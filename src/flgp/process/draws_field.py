@@ -45,7 +45,7 @@ class DrawsField:
         constants = np.full(len(draws), float(constant.mean))
         if constant.learned:
             constants = constants + draws[:, terms.n_features]
-        pairs = list(zip(terms.parts, terms.spans(), strict=True))
+        pairs = terms.spanned()
         values = tuple(np.ascontiguousarray(term.at_nodes(draws[:, span].T)) for term, span in pairs)
         return cls(values, constants, tuple(term.gap_variance(d[span]) for term, span in pairs))
 

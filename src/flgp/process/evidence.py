@@ -101,9 +101,9 @@ class HyperSpace:
             noise = name == NOISE
             priors[name] = InverseGamma(0.1, 1e-3 * scale**2) if noise else LogNormal(initial[name], 2.0)
         given = {name: value for name, value in fixed.items() if name in names}
-        manifold = next((part for part in terms.parts if isinstance(part, Manifold)), None)
+        manifold = terms.find(Manifold)
         bounds |= likelihood.parameter_bounds(obs)
-        return cls(names, {**given, **set_already}, bounds, priors, manifold)
+        return cls(names, {**given, **set_already}, bounds, priors, manifold and manifold[0])
 
     @property
     def free(self) -> tuple[str, ...]:

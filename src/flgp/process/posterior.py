@@ -19,6 +19,7 @@ from ..likelihoods import AnyLikelihood, Categorical, Gaussian
 from ..terms import Constant, Manifold, Terms
 from .class_field import class_fields
 from .class_models import PROBIT, Calibration, ClassModel, least_squares_model, probit_model, weighed
+from .component import Component, Field, NoiseFunction
 from .draws_field import ChainSettings, DrawsField, mixed_draws, sample_function
 from .evidence import NOISE, Evidence
 from .field import WeightField
@@ -26,7 +27,7 @@ from .integration import IntegratedModel
 from .kriging import JointPosterior
 from .learning import LearnedModel
 from .local_field import LocalField
-from .mixture import Component, Field, LatentFunction, NoiseFunction
+from .mixture import LatentFunction
 from .process import Process
 from .search import Optimum
 
@@ -122,7 +123,9 @@ def _gaussian(evidence: Evidence, point: _Weighted, layer: int = 0) -> Component
 
 def _noise(terms: Terms, posterior: NoisyPosterior, values: Mapping[str, float]) -> NoiseFunction:
     """The noise on the manifold term alone: the weights of other terms are 0."""
-    own = next(s for p, s in zip(terms.parts, terms.spans(), strict=True) if isinstance(p, Manifold))
+    manifold = terms.find(Manifold)
+    assert manifold is not None
+    own = manifold[1]
     found, count = posterior.log_noise, terms.n_features
     mean, factor, d = np.zeros(count), np.zeros((count, found.factor.shape[1])), np.zeros(count)
     mean[own], factor[own], d[own] = found.mean, found.factor, posterior.variances
