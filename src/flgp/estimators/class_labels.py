@@ -91,14 +91,11 @@ def plain_labels(y: Any, unlabeled: Any = None) -> Any:
     if isinstance(y, list | tuple) and any(value is None or isinstance(value, str) for value in y):
         whole = np.empty(len(y), dtype=object)
         whole[:] = y
-        y = whole if any(value is None for value in y) or _kinds(whole) != {"text"} else y
+        kinds = {_kind(value) for value in whole}  # None: there is none
+        y = whole if kinds != {"text"} else y
     if getattr(getattr(y, "dtype", None), "kind", "") == "O" and np.ndim(y) == 1:
         _refuse_mixture(np.asarray(y, dtype=object), unlabeled)
     return y
-
-
-def _kinds(values: Array) -> set[str]:
-    return {kind for value in values if (kind := _kind(value)) is not None}
 
 
 def _kind(value: Any) -> str | None:

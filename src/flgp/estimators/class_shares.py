@@ -21,7 +21,7 @@ from ._fitting import process_without
 from .answers import answers
 from .class_clusters import Clusters, KnownShares, learn_clusters
 from .class_prior import log_odds_shift, soft_shares
-from .class_targets import ClassScheme
+from .class_targets import known_values
 from .labels import Labels
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _clusters(
     weight = np.ones(len(codes)) if weight is None else weight
     if offset is not None and labels.offset is not None:
         offset = np.concatenate([offset, labels.offset])
-    known = dict(zip(ClassScheme.of(model).target_names, model._known_, strict=True))
+    known = known_values(model)
 
     def probabilities(kept: IntArray) -> Array:
         other = copy.copy(model)

@@ -84,6 +84,11 @@ class ClassScheme:
         return NoisyBernoulli("probit", noise) if noise else Bernoulli("probit")
 
 
+def known_values(model: FLGPClassifier) -> dict[Hashable, KnownValues]:
+    """The hyperparameters of a fitted model, by what each target is about."""
+    return dict(zip(ClassScheme.of(model).target_names, model._known_, strict=True))
+
+
 def class_targets(
     model: FLGPClassifier,
     labels: Labels,

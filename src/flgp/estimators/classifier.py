@@ -24,7 +24,7 @@ from .class_labels import checked_classes, labeled_classes, of_one_type
 from .class_prior import check_class_prior, with_prior_classes
 from .class_probabilities import class_probabilities, conditional_probabilities, is_gaussian, is_second
 from .class_shares import known_shares, on_manifold, warn_of_unlabeled
-from .class_targets import ClassScheme, class_targets
+from .class_targets import ClassScheme, class_targets, known_values
 from .class_votes import is_votes
 from .label_noise import check_label_noise, first_noise, judged
 from .labels import Labels, Problem
@@ -223,9 +223,7 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         own = self._offset_of(offset, X)
         added = self._labels(X, y, sample_weight).beside(own)
         with self._updating(relearn):
-            known = (
-                None if relearn else dict(zip(ClassScheme.of(self).target_names, self._known_, strict=True))
-            )
+            known = None if relearn else known_values(self)
             labels = self._all_labels(added, replace)
             classes = with_prior_classes(labels.y, self.class_prior)
             if own is not None and not np.array_equal(classes, self.classes_):
@@ -262,7 +260,7 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
     def _labels(self, X: Any, y: Any, sample_weight: Any, complete: bool = False) -> Labels:
         """The labelled rows among those of X; `complete`: every class must be among them, or have a share."""
         shares = self.class_prior if isinstance(self.class_prior, Mapping) else {}
-        return labeled_classes(X, y, sample_weight, self.unlabeled, None if not complete else shares)
+        return labeled_classes(X, y, sample_weight, self.unlabeled, shares if complete else None)
 
     def _problem(
         self, labels: Labels, known: Mapping[Hashable, KnownValues] | Sequence[KnownValues] | None = None

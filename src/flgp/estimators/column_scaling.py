@@ -35,15 +35,7 @@ def with_scaling(
 ) -> ColumnRoles:
     """The roles of the columns, with what those of the geometry go through.
 
-    Parameters
-    ----------
-    model : LatentModel
-    rows, labels
-        All of them; a sample is compared.
-    enough : bool
-        Whether there are labels enough to compare models.
-    log_evidence : callable
-        Of a model on rows and labels.
+    `enough`: whether there are labels enough to compare models, by the `log_evidence` of a sample.
     """
     if model.scaling == "even":
         return on_one_scale(model._roles_, rows)

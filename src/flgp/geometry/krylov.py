@@ -216,8 +216,7 @@ def _by_filter(
     size = matrix.shape[0]
     count = min(count, size)
     if is_dense(size, count):
-        with blas_for(size):
-            return dense_eigenpairs(matrix.toarray(), count)
+        return dense_eigenpairs(matrix, count)
     # Products with the matrix are faster if neighbours are close in memory.
     order = reverse_cuthill_mckee(matrix, symmetric_mode=True)
     matrix = matrix[order][:, order]
@@ -262,8 +261,7 @@ def quickest_eigenpairs(
         return leading_eigenpairs(matrix, count, start, tolerance)
     found = _by_filter(matrix, count, tolerance, patient=False)
     if found is None and matrix.shape[0] <= DENSE_REFUGE:
-        with blas_for(matrix.shape[0]):
-            return dense_eigenpairs(matrix.toarray(), count)
+        return dense_eigenpairs(matrix, count)
     return leading_eigenpairs(matrix, count, start, tolerance) if found is None else found
 
 

@@ -24,7 +24,7 @@ from ..rows.blocks import Blocks, row_blocks
 from ..rows.sources import is_streamed
 from .base import MatrixRows, closeness_of
 from .bases import Quantities
-from .eigensolvers import ROUGH, dense_eigenpairs
+from .eigensolvers import ROUGH, dense_eigenpairs, with_fixed_signs
 from .krylov import leading_by_lanczos
 from .point_cloud.anchors import choose_anchors
 from .point_cloud.cloud import BANDWIDTH_GRID
@@ -114,12 +114,9 @@ class FittedLandmarks:
     mean_sqdist: float  # over the joined pairs of landmarks, which bandwidths are relative to
     reach: Array | None = None
     given_bandwidth: float | None = None
-    among_landmarks: Matrix = field(
-        default=None, metadata=REBUILT, repr=False
-    )  # (s, s) squared distances, during a fit
-    blocks: Blocks[Array] | None = field(
-        default=None, metadata=REBUILT, repr=False
-    )  # of the fitted rows, during a fit
+    # During a fit: squared distances (s, s), and the fitted rows.
+    among_landmarks: Matrix = field(default=None, metadata=REBUILT, repr=False)
+    blocks: Blocks[Array] | None = field(default=None, metadata=REBUILT, repr=False)
     search: Any = field(default=None, metadata=REBUILT, repr=False)
 
     def __post_init__(self) -> None:
@@ -235,17 +232,13 @@ def joined_pairs(X: Array, landmarks: Array, r: int, reach: Array | None) -> Mat
     if reach is None:
         return squared_distances(X, landmarks, unit)
     parts = []
-    for block in _tiles(X, len(landmarks)):
-        sqdist = squared_distances(block, landmarks, unit)
+    size = max(64, _BLOCK_ENTRIES // len(landmarks))
+    for start in range(0, len(X), size):
+        sqdist = squared_distances(X[start : start + size], landmarks, unit)
         rth_nearest = np.partition(sqdist, r - 1, axis=1)[:, r - 1]
         row, column = np.nonzero(sqdist <= np.maximum(rth_nearest[:, None], reach))
         parts.append(sparse.csr_array((sqdist[row, column], (row, column)), shape=sqdist.shape))
     return sparse.csr_array(sparse.vstack(parts)) if len(parts) > 1 else parts[0]
-
-
-def _tiles(X: Array, width: int) -> list[Array]:
-    rows = max(64, _BLOCK_ENTRIES // width)
-    return [X[start : start + rows] for start in range(0, len(X), rows)]
 
 
 def _walk(pairs: Matrix, log_ratio: Array, scale: float) -> Matrix:
@@ -305,8 +298,7 @@ def _leading_eigenpairs(matrix: Array, count: int, tolerance: float) -> tuple[Ar
         )
     # A tiny bandwidth leaves nearly the identity, which only the dense solver can handle.
     values, vectors = dense_eigenpairs(matrix, count) if found is None else found
-    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(count)])
-    return values, vectors * signs
+    return values, with_fixed_signs(vectors)
 
 
 def _sparse_spectrum(

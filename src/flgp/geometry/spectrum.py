@@ -18,7 +18,7 @@ from .._stored import stored
 from .._threads import thread_map, threads
 from .._typing import Array, IntArray
 from .base import Rows
-from .eigensolvers import FINE, ROUGH
+from .eigensolvers import FINE, ROUGH, with_fixed_signs
 from .krylov import quickest_eigenpairs
 
 # The lift divides by σ: smaller ones carry no signal and would only amplify rounding.
@@ -232,8 +232,7 @@ def _solved(
         projected, rotation = linalg.eigh(basis.T @ (block @ basis))
         values[1:near_one], vectors[:, 1:near_one] = projected[::-1], basis @ rotation[:, ::-1]
     values[0], vectors[:, 0] = 1.0, trivial
-    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(values))])
-    return values, vectors * np.where(signs == 0, 1.0, signs)
+    return values, with_fixed_signs(vectors)
 
 
 def variance_caps(mass: Array, components: IntArray, count: int, n_rows: float) -> tuple[Array, int]:

@@ -73,10 +73,7 @@ class Tweedie(LogLink):
         return Derivatives(u - e, (p - 1.0) * u + (2.0 - p) * e, (p - 1.0) ** 2 * u - (2.0 - p) ** 2 * e)
 
     def parameter_derivatives(self, obs: Observations, f: Array) -> list[ParameterDerivatives]:
-        p, phi, d = self.power, self._parameter("dispersion"), self.derivatives(obs, f)
-        eta = f + np.log(obs.exposure)
-        amount = obs.y * safe_exp((1.0 - p) * eta) / (p - 1.0)
-        log_density = self._series(obs.y)[1] + (amount + safe_exp((2.0 - p) * eta) / (2.0 - p)) / phi
+        d, log_density = self.derivatives(obs, f), self._series(obs.y)[1] - self.log_density_in_f(obs, f)
         return [ParameterDerivatives(log_density, -d.gradient, -d.curvature)]
 
     def conditional_variance(self, f: Array) -> Array:

@@ -33,13 +33,7 @@ _BOUND, _FIRST_STEP = 8.0, 0.5
 def learn_scales(points: Array, y: Array, noise_scale: Array, factors: Array) -> Array:
     """Factors of the columns (q,), in which the length scale is 1, from first ones.
 
-    Parameters
-    ----------
-    points : array of shape (m, q)
-    y : array of shape (m,)
-        Labels, centred.
-    noise_scale : array of shape (m,)
-    factors : array of shape (q,)
+    The labels y (m,) at `points` (m, q) are centred; `noise_scale` is (m,).
     """
     scale = float(np.mean(y**2))
     if scale == 0.0:

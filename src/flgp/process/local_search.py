@@ -55,14 +55,8 @@ def learn_local(
     local term if it rises by more than ¾ log m for each further hyperparameter, the choice of the kernel
     being one: Schwarz's criterion has ½, but a model that is as good without should stay simple and fast.
 
-    Parameters
-    ----------
-    function : LearnedFunction
-        Fitted without local term.
-    features : array of shape (m, M)
-    points : array of shape (m, q)
-        Where u measures distances.
-    options : LocalOptions
+    The function, with features (m, M), is fitted without local term; u measures distances between the points
+    (m, q).
     """
     whole = _inference(function, features, points, options.n_neighbors)
     return _with_local(function, whole, _sample(whole), options)

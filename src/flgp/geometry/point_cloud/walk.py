@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from typing import Any
 
@@ -125,23 +125,13 @@ def join_to_anchors(
 ) -> NeighborGraph:
     """Stages 2 and 3: find the neighbours, and drop unused anchors.
 
-    Points whose nearest anchor was dropped search again among the remaining anchors.
+    Points (b, p) whose nearest anchor was dropped search again among the remaining anchors. Each of several
+    sets of anchors (s, p) has a separate walk.
 
-    Parameters
-    ----------
-    rows : blocks of shape (b, p)
-    anchors : array of shape (s, p), or several of them
-        Each set has a separate walk.
-    r : int
-    lae : bool
-        Local anchor embedding weights (True) or SE (False).
-    counts : bool
-        n_j = cluster sizes; otherwise 1.
-    keep : bool
-        Keep the n·r neighbours in memory (True), or find them again in every pass (False).
-    drop_singletons : bool
-        Also drop anchors that only a single point uses, unless that would leave fewer than half. The walk
-        never leaves the anchor of a single outlier, which would waste an eigenpair.
+    `lae`: local anchor embedding weights rather than SE. `counts`: n_j are cluster sizes; otherwise 1.
+    `keep`: hold the n·r neighbours in memory; otherwise they are found again in every pass.
+    `drop_singletons`: also drop anchors that only a single point uses, unless that would leave fewer than
+    half. The walk never leaves the anchor of a single outlier, which would waste an eigenpair.
     """
     sets = [anchors] if isinstance(anchors, np.ndarray) else list(anchors)
     search = AnchorSearch(np.concatenate(sets), [len(part) for part in sets])
@@ -216,10 +206,9 @@ def _summary(s: int, n_sets: int, block: NeighborBlock) -> _Summary:
     np.maximum.at(radii, nearest, np.sqrt(block.sqdist[:, first]).ravel())
     closest = np.full(s, np.inf)
     np.minimum.at(closest, block.index.ravel(), block.sqdist.ravel())
-    mass = None if block.weights is None else block.weights.ravel()
     return _Summary(
         np.bincount(nearest, minlength=s).astype(float),
-        np.bincount(block.index.ravel(), weights=mass, minlength=s).astype(float),
+        _local_mass(s, block),
         radii,
         closest,
         float(block.sqdist.sum()),
@@ -280,17 +269,14 @@ def fit_transition(
 
 
 def _local_mass(s: int, block: NeighborBlock) -> Array:
-    assert block.weights is not None
-    return _column_sums(block.index, block.weights, s)
+    """Σ_i of the weights, or of the pairs where they have none (s,)."""
+    weights = None if block.weights is None else block.weights.ravel()
+    return np.bincount(block.index.ravel(), weights, s).astype(float)
 
 
 def _shifted_mass(s: int, nearest: Array, scale: float, block: NeighborBlock) -> Array:
     """Σ_i exp(-(d²_ij - min_i d²_ij)/4ε²): at least one term is 1, so its logarithm is safe."""
-    return _column_sums(block.index, np.exp((nearest[block.index] - block.sqdist) / scale), s)
-
-
-def _column_sums(index: IntArray, values: Array, s: int) -> Array:
-    return np.asarray(np.bincount(index.ravel(), weights=values.ravel(), minlength=s), dtype=float)
+    return _local_mass(s, replace(block, weights=np.exp((nearest[block.index] - block.sqdist) / scale)))
 
 
 def anchor_gram(

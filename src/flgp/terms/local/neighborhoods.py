@@ -126,16 +126,10 @@ def compact_rows(points: Array, count: int) -> IntArray:
 
 
 def previous_neighborhoods(points: Array, n_neighbors: int, order: IntArray) -> Neighborhoods:
-    """Condition every labelled point on its nearest previous points.
+    """Condition every labelled point on its k nearest previous points, in coordinates (m, p) of u.
 
-    Parameters
-    ----------
-    points : array of shape (m, p)
-        Coordinates in which u is stationary.
-    n_neighbors : int
-        k; at most m - 1 are used, which gives the exact (dense) covariance.
-    order : array of shape (m,)
-        The rows in the order of the factorisation.
+    At most m - 1 are used, which gives the exact (dense) covariance. `order` (m,) has the rows in the order
+    of the factorisation.
     """
     check_neighbor_count(n_neighbors)
     points = np.ascontiguousarray(points, dtype=np.float64)
