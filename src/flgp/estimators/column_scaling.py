@@ -42,7 +42,10 @@ def with_scaling(
     if model.scaling is None or not _is_free(model):
         return model._roles_
     with stage("scale of the columns"):
-        sample, some = random_rows(rows, _ROWS, _rng()), labels.take(_representative(labels))
+        sample, some = (
+            random_rows(rows, _ROWS, np.random.default_rng(0)),
+            labels.take(_representative(labels)),
+        )
         even = on_one_scale(model._roles_, sample)
         if even.even is None or not even.even.changes_distances:
             return model._roles_
@@ -57,11 +60,7 @@ def with_scaling(
 def on_one_scale(roles: ColumnRoles, rows: RowLike) -> ColumnRoles:
     """The geometry's columns on one scale, heavy tails drawn in."""
     own = roles.geometry_of(rows)
-    return replace(roles, even=EvenColumns.of(own, random_rows(own, _ROWS, _rng())))
-
-
-def _rng() -> np.random.Generator:
-    return np.random.default_rng(0)
+    return replace(roles, even=EvenColumns.of(own, random_rows(own, _ROWS, np.random.default_rng(0))))
 
 
 def _one_column_is_all(X: Array) -> bool:
@@ -80,7 +79,7 @@ def _is_free(model: LatentModel) -> bool:
 
 def _representative(labels: Labels) -> IntArray:
     """Some of the labels, at least one of each class or of each output."""
-    order = random_order(labels.points, len(labels), _rng())
+    order = random_order(labels.points, len(labels), np.random.default_rng(0))
     y = labels.y[order]
     if y.ndim == 1:
         first = np.unique(y, return_index=True)[1]

@@ -98,17 +98,14 @@ class ExpectationPropagation:
     obs: Observations
     offset: float | Array = 0.0  # the prior mean of f, (m,) or one number
 
+    # Numbers that overflow on the way are told by an evidence that is none.
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def evaluate(self, at: Point) -> Evaluation:
         """`at.state` holds the site precisions and shifts (2, m) of an evaluation nearby.
 
         A rough evaluation stops earlier: its evidence, stationary in the sites, is still good to about 1e-5.
         The evidence is -inf where the sites do not settle: what they then say is not near any posterior.
         """
-        # Numbers that overflow on the way are told by an evidence that is none.
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return self._evaluate(at)
-
-    def _evaluate(self, at: Point) -> Evaluation:
         likelihood, solver = at.one_function, make_solver(self.features, at.d)
         sites = np.zeros((2, len(self.features))) if at.state is None else at.state
         tolerance = _ROUGH_TOLERANCE if at.rough else _ONE_OF_MANY if at.one_of_many else _TOLERANCE

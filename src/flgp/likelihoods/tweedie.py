@@ -11,7 +11,7 @@ from scipy.special import gammainc, gammaln, logsumexp
 from .._stored import stored
 from .._typing import Array
 from ._base import Derivatives, Observations, ParameterDerivatives, refuse
-from ._log_link import LogLink, safe_exp, safe_square
+from ._log_link import LogMean, safe_exp, safe_square
 from .poisson import draw_counts
 
 # Numbers of events that sums run over: this many, within so many standard deviations of the likeliest.
@@ -22,7 +22,7 @@ _BLOCK_ROWS = 4096
 
 @stored("Tweedie likelihood")
 @dataclass(frozen=True)
-class Tweedie(LogLink):
+class Tweedie(LogMean):
     """A Poisson number of gamma amounts: mean μ = exposure · e^f, variance dispersion · μ^power.
 
     Zero has a probability of its own, exp(-μ^(2-p)/(φ(2-p))), that falls as the mean rises: one function f
@@ -128,9 +128,6 @@ class Tweedie(LogLink):
         """A factor of a thousand on either side of the starting value."""
         start = self.initial_parameters(obs)["dispersion"]
         return {"dispersion": (1e-3 * start, 1e3 * start)}
-
-    def _variance_coefficients(self) -> tuple[float, float]:
-        raise NotImplementedError("The variance is φ μ^p.")
 
     def _noise(self, expected: Array) -> Array:
         return np.zeros_like(expected)
