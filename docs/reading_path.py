@@ -17,7 +17,7 @@ PAGE = ROOT / "docs" / "contributing.md"
 
 # In the order of reading: a file, and its functions, classes and methods on the path.
 PATH = {
-    "estimators/regressor.py": "FLGPRegressor.fit FLGPRegressor._problem FLGPRegressor._target",
+    "estimators/regressor.py": "FLGPRegressor.fit FLGPRegressor._problem",
     "estimators/_model.py": "HeatKernelModel._validated HeatKernelModel._geometry "
     "HeatKernelModel._roles HeatKernelModel._fit_geometry HeatKernelModel._keep_geometry",
     "estimators/_fitting.py": "fit_model _attempt _settings _terms_on _labeled_inputs _finish",

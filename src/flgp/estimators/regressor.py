@@ -12,10 +12,9 @@ from sklearn.metrics import r2_score
 from sklearn.utils.metaestimators import available_if
 
 from .._typing import Array
-from ..likelihoods import Gaussian, Heteroscedastic, Likelihood, Observations, Ordinal, get_likelihood
-from ..process.evidence import KnownValues, Target
+from ..likelihoods import Gaussian, Heteroscedastic, Likelihood, Ordinal
+from ..process.evidence import KnownValues
 from ..process.parts import PredictedParts
-from ..terms import Constant
 from ..terms.base import View
 from ._docs import documented
 from ._fitting import fit_model, update_model
@@ -25,13 +24,12 @@ from .answers import answers, remembered, transduced
 from .labels import Labels, Problem, checked_targets, labeled_targets
 from .learned_attributes import scalar_or_array, single_or_list
 from .offsets import check_offset, row_sizes, same_use, training_offset
-from .regression_checks import check_likelihood_suits, check_linkable, check_outputs
+from .regression_targets import check_linkable, regression_targets
 from .validation import (
     check_choice,
     check_count,
     check_positive,
     check_row_values,
-    refuse_repeats,
     seeded,
 )
 
@@ -243,46 +241,10 @@ class FLGPRegressor(RegressorMixin, LatentModel):
             check_count("coregionalization", self.coregionalization)
             check_linkable(self)
 
-    def _likelihood(self) -> Likelihood:
-        likelihood = get_likelihood(self.likelihood)
-        if self.noise_variance is None:
-            return likelihood
-        if "noise_variance" not in likelihood.parameter_names:
-            raise ValueError(
-                f"noise_variance is given, but the {likelihood.name} likelihood has none. Leave it at None."
-            )
-        return likelihood.with_parameters(noise_variance=float(self.noise_variance))
-
     def _problem(self, labels: Labels, known: Sequence[KnownValues] | None = None) -> Problem:
         """A latent function for each column of y; `known` are values to keep."""
-        likelihood, outputs = self._likelihood(), range(labels.y.shape[1])
-        check_likelihood_suits(self, likelihood, labels.y)
-        rank = int(self.coregionalization or 0)
-        if rank:
-            check_outputs(likelihood, len(outputs), rank)
-        kept = [None] * len(outputs) if known is None else known
-        targets = [self._target(labels, i, likelihood, kept[i]) for i in outputs]
-        return Problem(targets, FEWEST_NUMBERS, bool(self.shared), rank)
-
-    def _target(
-        self, labels: Labels, output: int, likelihood: Likelihood, known: KnownValues | None
-    ) -> Target:
-        rows = np.flatnonzero(~np.isnan(labels.y[:, output]))
-        if len(rows) == 0:
-            which = "y" if labels.y.shape[1] == 1 else f"column {output} of y"
-            raise ValueError(f"{which} has no labelled row: every value is NaN. Label at least one row.")
-        part = labels.take(rows)
-        offset = None if part.offset is None else part.offset[:, output]
-        obs = Observations.of(part.y[:, output], row=part.row, offset=offset, **part.known)
-        likelihood = likelihood.for_labels(obs)
-        likelihood.validate(obs)
-        obs = likelihood.absorb_weights(obs)
-        refuse_repeats(obs.weight)
-        constant = Constant()
-        if self.mean == "constant":
-            scale = likelihood.latent_scale(likelihood.without_offset(obs))
-            constant = Constant(likelihood.constant_beside_offset(obs), scale**2)
-        return Target(rows, obs, likelihood, constant, known)
+        targets = regression_targets(self, labels, known)
+        return Problem(targets, FEWEST_NUMBERS, bool(self.shared), int(self.coregionalization or 0))
 
     def _keep_likelihood(self) -> None:
         fitted = [known.likelihood for known in self._known_]

@@ -20,7 +20,7 @@ from .bases import (
     node_eigenpairs,
     node_numbers,
 )
-from .krylov import leading_by_filter
+from .chebyshev import leading_by_filter
 from .spectrum import fit_spectrum
 
 # Relative difference between a matrix and its transpose that counts as rounding.

@@ -18,8 +18,8 @@ from .._stored import stored
 from .._threads import thread_map, threads
 from .._typing import Array, IntArray
 from .base import Rows
+from .chebyshev import quickest_eigenpairs
 from .eigensolvers import FINE, ROUGH, with_fixed_signs
-from .krylov import quickest_eigenpairs
 
 # The lift divides by σ: smaller ones carry no signal and would only amplify rounding.
 _SMALLEST_SIGMA = 1e-4

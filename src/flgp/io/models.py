@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import Array
 from ..estimators import FLGPClassifier, FLGPRegressor, HeatKernelFeatures
 from ..estimators.columns import ColumnRoles
+from ..estimators.regression_targets import likelihood_of
 from ..process.compact_field import expanded
 from . import container
 from .codec import Decoder, Encoder
@@ -280,7 +281,7 @@ def _check_answers(estimator: Any) -> None:
         if not any(abs(part.variances.sum() - at_best) <= room * at_best for part in function.components):
             raise ValueError("the known hyperparameters are not those of the model")
     if isinstance(estimator, FLGPRegressor):
-        wanted = type(estimator._likelihood())
+        wanted = type(likelihood_of(estimator))
         functions = estimator._process_.functions
         if any(type(part.likelihood) is not wanted for f in functions for part in f.components):
             raise ValueError("the likelihood is not that of the parameters")

@@ -14,7 +14,7 @@ from ..inference.expectation_propagation import ExpectationPropagation
 from ..inference.heteroscedastic import HeteroscedasticInference
 from ..inference.laplace import LaplaceInference
 from ..inference.posterior import Design
-from ..inference.sampler import Target
+from ..inference.sampler import WeightDensity
 from ..terms import Constant, Terms
 from ..terms.base import View
 from .evidence import Evidence
@@ -147,7 +147,7 @@ def sample_function(
     assert isinstance(inference, ExpectationPropagation | LaplaceInference | HeteroscedasticInference)
     design = Design.of(inference.features, d)
     target = evidence.target
-    sampler = make_sampler(Target(design.matrix, target.obs, at.likelihood, target.prior_mean))
+    sampler = make_sampler(WeightDensity(design.matrix, target.obs, at.likelihood, target.prior_mean))
     chains = run_chains(
         sampler,
         seed=seed,
