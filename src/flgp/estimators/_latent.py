@@ -387,6 +387,3 @@ def _warn_if_far(distance: Array) -> None:
             UserWarning,
             stacklevel=5,
         )
-
-
-__all__ = ["LatentModel", "interval_levels"]

@@ -195,8 +195,8 @@ class HeatKernelModel:
     ) -> None:
         """Set what is learned about the geometry, and warn about what a user should know.
 
-        `labeled` are the connected parts that the labels are on; `stray`: whether small parts are worth a
-        word, as they are not where every point is an anchor.
+        `labeled` are the connected parts that the labels are on; `stray`: whether to mention small parts, as
+        one does not where every point is an anchor.
         """
         self.geometry_, self.basis_ = geometry.frozen(), basis
         self.eigenvalues_ = basis.eigenvalues

@@ -34,7 +34,7 @@ def answers(
 
     The views hold the `offset` (n, k), if there is one.
     """
-    # Few rows are answered at once: not worth a word.
+    # Only many rows take long enough for a message.
     much = not is_distributed(X) and X.shape[0] >= _MANY_ROWS
     with model._working(), stage(f"answers for {X.shape[0]:,} points") if much else nullcontext():
         fitted = model._fitted_rows_

@@ -80,12 +80,8 @@ def plain_labels(y: Any, unlabeled: Any = None) -> Any:
     Raises ValueError if text and numbers are mixed, which NumPy would turn into text: 1 and "1" would be one
     class. The label that means `unlabeled` may have any type.
     """
-    if (
-        hasattr(y, "dtype")
-        and hasattr(y, "isna")
-        and not isinstance(y.dtype, np.dtype)
-        and y.dtype.kind in "iub"
-    ):
+    dtype = getattr(y, "dtype", None)
+    if hasattr(y, "isna") and not isinstance(dtype, np.dtype) and getattr(dtype, "kind", "f") in "iub":
         # Integers with NA would become floats, and classes 1.0 and 2.0.
         y = y.astype(object)
     if isinstance(y, list | tuple) and any(value is None or isinstance(value, str) for value in y):

@@ -19,7 +19,7 @@ from .offsets import probit_offsets
 if TYPE_CHECKING:
     from .classifier import FLGPClassifier
 
-# Labels, and labels for each class, from which on a line and the distance are told from a manifold.
+# Fewest labels, and labels per class, that can tell a line and the distance from a manifold.
 _FEWEST, _FEWEST_PER_CLASS = 5, 3
 # Log odds of an offset that say: certain.
 _LARGEST_LOGIT = 30.0

@@ -43,7 +43,7 @@ def with_relevance(
     with blas_for(min(len(points), kind.most)):
         weight = target.obs.weight / target.obs.noise_scale
         found = learn_relevance(points, responses, weight, kind)
-    given = roles.local is not None  # with factors, or without: a user means it
+    given = roles.local is not None  # with factors or without: they are kept
     finer = not given and local and gaussian and len(points) > kind.most and found.separate
     if finer:
         scales = learn_scales(points, responses[:, 0], 1.0 / weight, found.local)

@@ -85,11 +85,8 @@ class HeatKernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Heat
             with stage("spectrum"):
                 basis = geometry.basis(self._count_eigenpairs(geometry, 0), geometry.typical_bandwidth)
             self.amplitude_ = 1.0 if self.amplitude is None else float(self.amplitude)
-            self.diffusion_time_ = (
-                _time_of_thumb(basis.eigenvalues)
-                if self.diffusion_time is None
-                else float(self.diffusion_time)
-            )
+            given = self.diffusion_time
+            self.diffusion_time_ = _time_of_thumb(basis.eigenvalues) if given is None else float(given)
             manifold = Manifold(basis, get_kernel(self.kernel, self.nu))
             d = manifold.variances({TIME: self.diffusion_time_, AMPLITUDE: self.amplitude_})
             terms = Terms((manifold,))

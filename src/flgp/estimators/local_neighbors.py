@@ -20,7 +20,7 @@ _NEIGHBORS, _MANY_NEIGHBORS, _FEW_LABELS, _DENSE_LABELS = 30, 60, 2_000, 1_000
 
 
 def with_local(model: LatentModel, learned: LearnedModel, inputs: Inputs) -> LearnedModel:
-    """The functions with such a term where they have one; `inputs` are the labelled rows."""
+    """The functions with a local term where they have one; `inputs` are the labelled rows."""
     options = LocalOptions(model.residual_kernel, _count(model, learned, inputs), model.residual == "local")
     features, points = learned.terms.features(inputs), inputs.coordinates
     assert points is not None

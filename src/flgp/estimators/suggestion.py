@@ -97,7 +97,7 @@ def _for_classes(model: LatentModel, n_classes: int) -> str:
 
 
 def _on_graph(model: LatentModel, modes: float, n: int) -> tuple[Callable[[Array], Array], Array]:
-    """Features of rows, with so many modes for each label there will be; and the labelled points."""
+    """Features of rows, with this many modes for each label there will be; and the labelled points."""
     labels = model._labels_
     known = np.empty((0, model.n_features_in_)) if labels is None else np.asarray(labels.points)
     time = diffusion_time(model.eigenvalues_, modes * (len(known) + n))

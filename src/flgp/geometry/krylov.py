@@ -75,10 +75,8 @@ class _Subspace:
         """Expand and restart until the eigenvalues no longer change."""
         self._append_random(_BLOCK)
         found: Array | None = None  # converged values, to be confirmed
-        steps = int(_FIRST_LOOK * self.count) // (_LOOK_BLOCKS * _BLOCK) + (
-            _MAX_LOOKS if patient else _FEW_LOOKS
-        )
-        for _ in range(steps):
+        before = int(_FIRST_LOOK * self.count) // (_LOOK_BLOCKS * _BLOCK)
+        for _ in range(before + (_MAX_LOOKS if patient else _FEW_LOOKS)):
             for _ in range(_LOOK_BLOCKS):
                 self._expand()
             known = self.used - self.pending

@@ -121,10 +121,8 @@ def link_parts(spectrum: Spectrum, nearest: IntArray) -> Spectrum:
     labels, count = spectrum.components[nearest], spectrum.n_components
     pairs = (labels[:, :1].repeat(labels.shape[1], axis=1).ravel(), labels.ravel())
     links = sparse.csr_array((np.ones(labels.size), pairs), shape=(count, count))
-    return replace(
-        spectrum,
-        components=connected_components(links, directed=False)[1].astype(np.int64)[spectrum.components],
-    )
+    merged = connected_components(links, directed=False)[1].astype(np.int64)
+    return replace(spectrum, components=merged[spectrum.components])
 
 
 def fit_spectrum(

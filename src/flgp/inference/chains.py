@@ -23,7 +23,7 @@ from .slice_sampling import slice_sampler
 
 # R-hat is the worst of some 50 quantities, so the customary 1.01 would warn about good chains.
 RHAT_LIMIT = 1.05
-# At most so many labelled rows, evenly spaced, are watched for convergence.
+# At most this many labelled rows, evenly spaced, are monitored for convergence.
 _MONITORED = 50
 
 

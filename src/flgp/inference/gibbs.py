@@ -23,7 +23,7 @@ from ..likelihoods import Bernoulli, Binomial, Categorical, Likelihood, Negative
 from .polya_gamma import polyagamma_package, sample_polya_gamma
 from .sampler import Sampler, State, WeightDensity
 
-# Rounds of the utilities, given f: each costs nothing beside the weights.
+# Rounds of the utilities, given f: they cost little compared with the weights.
 _UTILITY_SWEEPS = 5
 
 

@@ -14,7 +14,7 @@ from ._base import Derivatives, Observations, ParameterDerivatives, refuse
 from ._log_link import LogMean, safe_exp, safe_square
 from .poisson import draw_counts
 
-# Numbers of events that sums run over: this many, within so many standard deviations of the likeliest.
+# Terms of the sums over numbers of events, and how many standard deviations about the likeliest they span.
 _TERMS, _SPAN = 96, 9.0
 # Rows times terms held at once.
 _BLOCK_ROWS = 4096
@@ -89,12 +89,8 @@ class Tweedie(LogMean):
         """A sum over the number of events: Poisson weights times gamma distribution functions."""
         y, f = np.broadcast_arrays(np.asarray(y, dtype=float), np.asarray(f, dtype=float))
         rate, shape, scale = self._events(f.ravel())
-        parts = [
-            self._below(
-                y.ravel()[i : i + _BLOCK_ROWS], rate[i : i + _BLOCK_ROWS], shape, scale[i : i + _BLOCK_ROWS]
-            )
-            for i in range(0, max(f.size, 1), _BLOCK_ROWS)
-        ]
+        blocks = [slice(i, i + _BLOCK_ROWS) for i in range(0, max(f.size, 1), _BLOCK_ROWS)]
+        parts = [self._below(y.ravel()[rows], rate[rows], shape, scale[rows]) for rows in blocks]
         return np.concatenate(parts).reshape(y.shape)
 
     @staticmethod

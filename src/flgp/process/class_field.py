@@ -174,7 +174,7 @@ def class_fields(
     for c, (posterior, constant) in enumerate(zip(posteriors, constants, strict=True)):
         if isinstance(posterior, DualPosterior):
             factor = posterior.inner.T
-        else:  # a feature whose variance is 0 counts for nothing, whatever its weight does
+        else:  # a feature whose variance is 0 does not count, whatever its weight
             root = np.sqrt(d)[:, None]
             factor = np.divide(posterior.factor, root, out=np.zeros_like(posterior.factor), where=root > 0)
         nodes = [np.ascontiguousarray(values[:, c]) for values in at_nodes]
@@ -232,7 +232,7 @@ def class_variations(fields: Sequence[ClassField], view: View) -> Array:
 
 
 def _different(arrays: Sequence[Array]) -> tuple[list[Array], list[int]]:
-    """The distinct ones of several objects, and which of them each is."""
+    """The distinct objects among several, and the position of each one's among them."""
     first: dict[int, Array] = {id(array): array for array in arrays}
     order = {key: position for position, key in enumerate(first)}
     return list(first.values()), [order[id(array)] for array in arrays]

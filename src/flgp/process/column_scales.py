@@ -66,12 +66,8 @@ class _Evidence:
     def __call__(self, theta: Array) -> tuple[float, Array]:
         local = LocalModel(_KERNEL, 1.0, *np.exp(theta[:3]))
         factors = np.exp(theta[3:])
-        parts = list(
-            thread_map(
-                lambda batch: self._part(local, factors, batch),
-                batches(len(self.rows), self.neighbors.shape[1]),
-            )
-        )
+        pieces = batches(len(self.rows), self.neighbors.shape[1])
+        parts = list(thread_map(lambda batch: self._part(local, factors, batch), pieces))
         share = len(self.y) / len(self.rows)
         value = share * sum(part for part, _ in parts)
         gradient = share * np.sum([part for _, part in parts], axis=0)

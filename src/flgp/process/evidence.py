@@ -26,7 +26,7 @@ class KnownValues:
     values: Mapping[str, float]
     likelihood: AnyLikelihood  # with its learned parameters
     local: Local | None = None
-    # Those of least-squares fits beside a probit, by name.
+    # Those of the least-squares fits that are weighed against a probit, by name.
     least_squares: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
@@ -182,7 +182,7 @@ class Evidence:
         values = self.space.values(theta)
         at = replace(self.point(values), state=self._state, rough=rough, one_of_many=one_of_many)
         result = self.inference.evaluate(at)
-        if np.isfinite(result.log_evidence):  # otherwise its state is no start for the next
+        if np.isfinite(result.log_evidence):  # otherwise the next evaluation cannot start from its state
             self._state = result.state
         self.evaluations += 1
         by_name = self.terms.gradient(values, result.gradient_log_d[: self.terms.n_features])

@@ -22,7 +22,7 @@ from .class_models import LINEAR, SQUARES, class_columns, column_constant, n_cla
 from .evidence import Evidence, HyperSpace, Target
 from .search import Optimum, climb, optimum_at, search
 
-# Hyperparameters that all classes share are learned from at most so many labels and classes.
+# Most labels and classes from which hyperparameters that all classes share are learned.
 _MOST_LABELS, _MOST_CLASSES = 400, 30
 # The standard deviation of f, in units of the likelihood's noise, where the search starts.
 _START = 5.0
@@ -149,7 +149,7 @@ def shared_optimum(whole: Evidence, part: Evidence, start: Optimum) -> Optimum:
 
 
 def _rounded(space: HyperSpace, theta: Array) -> Array:
-    """Theta to so many decimals, still within its bounds."""
+    """Theta rounded to `_DECIMALS`, still within its bounds."""
     return np.clip(np.round(theta, _DECIMALS), *np.transpose(space.log_bounds())) if len(theta) else theta
 
 

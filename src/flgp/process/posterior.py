@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,8 +36,7 @@ from .search import Optimum
 _PREDICTION_NEIGHBORS = 2
 
 
-@dataclass(frozen=True)
-class _Weighted:
+class _Weighted(NamedTuple):
     """A point of the hyperparameters' posterior."""
 
     weight: float
@@ -73,12 +73,13 @@ def make_process(
 
 def _over_layers(integrated: Sequence[IntegratedModel], which: int) -> LatentFunction:
     """A component for each point of the quadrature."""
-    components = []
-    for layer, part in enumerate(integrated):
-        integral, evidence = part.integrals[which], part.model.functions[which].evidence
-        for point, weight in zip(integral.points, integral.weights, strict=True):
-            components.append(_gaussian(evidence, _Weighted(part.weight * float(weight), point), layer))
-    return LatentFunction(tuple(components))
+    return LatentFunction(
+        tuple(
+            _gaussian(part.model.functions[which].evidence, _Weighted(part.weight * weight, point), layer)
+            for layer, part in enumerate(integrated)
+            for weight, point in _points(part.model, which, [part])
+        )
+    )
 
 
 def _points(model: LearnedModel, which: int, integrated: Sequence[IntegratedModel]) -> list[_Weighted]:
@@ -86,8 +87,7 @@ def _points(model: LearnedModel, which: int, integrated: Sequence[IntegratedMode
     for part in integrated:
         if part.model.basis.bandwidth == model.basis.bandwidth:
             integral = part.integrals[which]
-            pairs = zip(integral.weights.tolist(), integral.points, strict=True)
-            return [_Weighted(weight, point) for weight, point in pairs]
+            return list(map(_Weighted, integral.weights.tolist(), integral.points))
     return [_Weighted(1.0, model.functions[which].best)]
 
 
@@ -167,9 +167,8 @@ def _sampled(
 def _classes(model: LearnedModel, points: Sequence[_Weighted]) -> Process:
     """Exclusive classes: a function for each class, or one for two, with the same hyperparameters."""
     evidence = model.functions[0].evidence
-    target, coupled = evidence.target, None
-    if isinstance(target.likelihood, Categorical):
-        coupled = target.likelihood
+    target = evidence.target
+    coupled = target.likelihood if isinstance(target.likelihood, Categorical) else None
     best, calibration = points[0].at, Calibration()
     if target.calibrated and len(points) == 1 and best.evaluation.left_out is not None:
         models, calibration = _calibrated(model, best)

@@ -73,11 +73,8 @@ class Process:
         """
         if self.coupled is None:
             return [function.variations(views) for function in self.functions]
-        each = [
-            part.weight * class_variations(fields, views[part.layer])
-            for part, fields in self._coupled_fields()
-        ]
-        return np.sum(each, axis=0)
+        pairs = self._coupled_fields()
+        return np.sum([part.weight * class_variations(own, views[part.layer]) for part, own in pairs], axis=0)
 
     def _coupled_fields(self) -> Iterator[tuple[Component, list[ClassField]]]:
         """Every component of coupled functions, with the field of each class."""
@@ -108,10 +105,9 @@ class Process:
         """
         draws = []
         for parts in self.component_draws(views, n_draws, rng, prior):
-            layers = [self.layers[part.layer] if prior else None for part, _ in parts]
             own = [
-                part.draws_of_y(f, views[part.layer], rng, size, layer)
-                for (part, f), layer in zip(parts, layers, strict=True)
+                part.draws_of_y(f, views[part.layer], rng, size, self.layers[part.layer] if prior else None)
+                for part, f in parts
             ]
             draws.append(_in_any_order(own, rng))
         return draws

@@ -64,10 +64,8 @@ class TermView:
 
     def take(self, part: slice | IntArray) -> TermView:
         """The same for some of the points."""
-        gap, levels, rest = (
-            None if values is None else values[part]
-            for values in (self.known_gap, self.levels, self.remainder)
-        )
+        known = (self.known_gap, self.levels, self.remainder)
+        gap, levels, rest = (None if values is None else values[part] for values in known)
         return TermView(self.rows.take(part), gap, levels, rest, self.whitener)
 
     def gap_covariance(self, other: TermView | None = None) -> Array:
@@ -129,9 +127,8 @@ class View:
     def gap_draws(self, variances: Sequence[float], n_draws: int, rng: np.random.Generator) -> Array:
         """Draws (b, n_draws) of what no feature carries."""
         pairs = zip(variances, self.terms, strict=True)
-        return sum(
-            (at.gap_draws(n_draws, rng) * np.sqrt(v) for v, at in pairs), np.zeros((self.size, n_draws))
-        )
+        draws = (at.gap_draws(n_draws, rng) * np.sqrt(v) for v, at in pairs)
+        return sum(draws, np.zeros((self.size, n_draws)))
 
     def take(self, part: slice | IntArray) -> View:
         """The same for some of the points."""

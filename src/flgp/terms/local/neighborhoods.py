@@ -112,7 +112,7 @@ def coarse_order(points: Array) -> IntArray:
 
 
 def evenly(count: int, most: int) -> IntArray:
-    """At most so many of 0, …, count - 1."""
+    """At most `most` of 0, …, count - 1, evenly spaced."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.intp))
 
 
