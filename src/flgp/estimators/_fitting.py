@@ -30,7 +30,7 @@ from ..terms import AMPLITUDE, TIME, Groups, Inputs, Manifold, Term, Terms
 from ..terms.local.features import LocalFeatures
 from .column_relevance import with_relevance
 from .column_scaling import with_scaling
-from .composition import BY_FEATURES, BY_NEIGHBORS, Composition, linear_terms, local_kind
+from .composition import BY_FEATURES, Composition, linear_terms, local_kind
 from .geometry_choice import Attempt, candidates, graph_of_all, position_of_best
 from .labels import Labels, Problem
 from .learned_attributes import DATED, keep_composition, keep_learned, single_or_list, term_shares
@@ -65,7 +65,7 @@ def fit_model(model: LatentModel, rows: RowLike, labels: Labels, problem: Proble
     if not best.learned.functions:  # a sketch
         best = _attempt(model, rows, labels, problem, geometries[position])
     keep_composition(model, best.composition)
-    _finish(model, _with_local(model, best))
+    _finish(model, with_local(model, best))
     model.term_shares_ = term_shares(model, rows)
     return best.geometry
 
@@ -101,7 +101,7 @@ def _log_evidence(model: LatentModel, rows: RowLike, labels: Labels) -> float:
         found = _attempt(model, rows, labels, model._problem(labels), graph_of_all())
     except ValueError:  # it does not settle, say; if the other one does not either, the fit says so
         return -np.inf
-    return _with_local(model, found).learned.log_posterior
+    return with_local(model, found).learned.log_posterior
 
 
 def _best(
@@ -170,15 +170,7 @@ def _on_known_basis(model: LatentModel, labels: Labels, problem: Problem, terms:
     inputs = _labeled_inputs(model, model.geometry_, labels, terms)
     settings = _settings(model, len(model.basis_.eigenvalues), problem, terms)
     learned = learn_on(model.basis_, inputs, problem.targets, settings)
-    return _with_local(model, Attempt(model.geometry_, labels, inputs, terms, settings, learned))
-
-
-def _with_local(model: LatentModel, found: Attempt) -> Attempt:
-    """The same with a local term by neighbours, where the model has one."""
-    if found.composition.local_kind != BY_NEIGHBORS:
-        return found
-    with blas_for(found.settings.n_eigenpairs):
-        return replace(found, learned=with_local(model, found.learned, found.inputs))
+    return with_local(model, Attempt(model.geometry_, labels, inputs, terms, settings, learned))
 
 
 def _finish(model: LatentModel, found: Attempt) -> None:
