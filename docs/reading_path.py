@@ -17,10 +17,10 @@ PAGE = ROOT / "docs" / "contributing.md"
 
 # In the order of reading: a file, and its functions, classes and methods on the path.
 PATH = {
-    "estimators/regressor.py": "FLGPRegressor.fit FLGPRegressor._problem FLGPRegressor._target",
+    "estimators/regressor.py": "FLGPRegressor.fit FLGPRegressor._problem",
     "estimators/_model.py": "HeatKernelModel._validated HeatKernelModel._geometry "
-    "HeatKernelModel._choose_roles HeatKernelModel._fit_geometry HeatKernelModel._keep_geometry",
-    "estimators/_fitting.py": "fit_model _attempt _settings _TermsOn _labeled_inputs _finish",
+    "HeatKernelModel._roles HeatKernelModel._fit_geometry HeatKernelModel._keep_geometry",
+    "estimators/_fitting.py": "fit_model _attempt _settings _terms_on _labeled_inputs _finish",
     "geometry/base.py": "Eigenbasis FittedGeometry",
     "geometry/point_cloud/cloud.py": "PointCloud.fit FittedCloud.locate FittedCloud.basis CloudBasis",
     "terms/base.py": "Inputs Term Terms",

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from flgp._linalg import squared_distances
 from flgp.baselines import GLGPClassifier, GLGPRegressor
 from flgp.datasets import circle_heat_kernel, circles
-from flgp.geometry import landmarks
+from flgp.geometry import landmark_walk
 from flgp.geometry.landmarks import join_to_landmarks
 
 
@@ -78,7 +78,7 @@ def test_lanczos_agrees_with_the_dense_solver(rng, monkeypatch):
     points = rng.standard_normal((200, 2))
     graph = join_to_landmarks(points, points, None)
     dense = graph.basis(10, 0.3)
-    monkeypatch.setattr(landmarks, "_DENSE_SIZE", 10)
+    monkeypatch.setattr(landmark_walk, "_DENSE_SIZE", 10)
     lanczos = graph.basis(10, 0.3)
     np.testing.assert_allclose(lanczos.eigenvalues, dense.eigenvalues, atol=1e-9)
     np.testing.assert_allclose(lanczos.spectrum.lift, dense.spectrum.lift, atol=1e-5)
@@ -145,7 +145,7 @@ def test_clone_keeps_parameters_and_bad_ones_are_refused(cloud):
 
 def test_neighbours_of_landmarks_take_memory_for_one_tile(monkeypatch):
     """70,000 landmarks took 24 GB: 64 rows of all distances were kept for the sake of one column."""
-    monkeypatch.setattr(landmarks, "_BLOCK_ENTRIES", 1)  # tiles of 64 rows
+    monkeypatch.setattr(landmark_walk, "BLOCK_ENTRIES", 1)  # tiles of 64 rows
     X = np.random.default_rng(0).standard_normal((2000, 2))
     join_to_landmarks(X[:200], X[:200], 5)  # what is loaded once
     tracemalloc.start()

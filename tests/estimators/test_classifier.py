@@ -79,6 +79,7 @@ def test_exactly_one_is_the_conditional_probability():
     [
         (["a", "b"], "?", str),
         (["a", "b"], None, object),
+        (["a", "b"], None, list),  # NaN among text
         ([3, 7], -1, int),
         ([3.0, 7.0], -1, float),
         (["a", "b"], -1, "pandas"),
@@ -93,6 +94,8 @@ def test_labels_of_any_kind(names, unlabeled, kind):
         y = np.where(missing, np.nan, np.array(names)[codes])
     elif kind is object:
         y = [None if skip else names[c] for c, skip in zip(codes, missing, strict=True)]
+    elif kind is list:
+        y = [float("nan") if skip else names[c] for c, skip in zip(codes, missing, strict=True)]
     else:
         y = np.where(missing, unlabeled, np.array(names)[codes])
     marker = unlabeled if unlabeled is not None else -1

@@ -5,9 +5,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from flgp.geometry import eigensolvers, krylov
+from flgp.geometry import chebyshev, eigensolvers, krylov
+from flgp.geometry.chebyshev import leading_by_filter, quickest_eigenpairs
 from flgp.geometry.eigensolvers import ROUGH
-from flgp.geometry.krylov import leading_by_filter, leading_by_lanczos, quickest_eigenpairs
+from flgp.geometry.krylov import leading_by_lanczos
 
 
 def rotated(values, seed=0):
@@ -84,7 +85,7 @@ def test_small_matrices_are_dense():
 def test_the_quickest_solver_gives_up_in_time(monkeypatch, bridge, refuge):
     """Far more eigenvalues near 1 than are wanted: the filter has no gap, and another solver takes over."""
     monkeypatch.setattr(eigensolvers, "_DENSE_SIZE", 0)
-    monkeypatch.setattr(krylov, "DENSE_REFUGE", refuge)
+    monkeypatch.setattr(chebyshev, "DENSE_REFUGE", refuge)
     monkeypatch.setattr(krylov, "_FEW_LOOKS", 3)
     ends = np.arange(0, 1190, 10)
     links = sparse.csr_array((np.full(len(ends), bridge), (ends, ends + 10)), shape=(1200, 1200))

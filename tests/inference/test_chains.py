@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from flgp.inference import chains as chains_module
 from flgp.inference.chains import make_sampler, run_chains
 from flgp.inference.gibbs import gibbs_sampler
-from flgp.inference.sampler import Sampler, State, Target
+from flgp.inference.sampler import Sampler, State, WeightDensity
 from flgp.inference.slice_sampling import slice_sampler
 from flgp.likelihoods import Bernoulli, Categorical, Observations, Poisson, StudentT
 from flgp.process.draws_field import mixed_draws
@@ -36,7 +36,7 @@ def normal_sampler(m=3, shape=(2,), spread=0.0):
 
 def logistic_sampler():
     design = np.random.default_rng(0).standard_normal((8, 2))
-    return gibbs_sampler(Target(design, Observations.of(np.arange(8) % 2), Bernoulli()))
+    return gibbs_sampler(WeightDensity(design, Observations.of(np.arange(8) % 2), Bernoulli()))
 
 
 def test_shapes_and_summaries():
@@ -106,7 +106,7 @@ def test_sampler_that_suits_the_likelihood(monkeypatch, likelihood, kinds):
         monkeypatch.setattr(
             chains_module, name, lambda *given, name=name, real=real: made.append(name) or real(*given)
         )
-    target = Target(np.ones((3, 1)), Observations.of(np.array([0, 1, 1])), likelihood)
+    target = WeightDensity(np.ones((3, 1)), Observations.of(np.array([0, 1, 1])), likelihood)
     sampler, rng = make_sampler(target), np.random.default_rng(8)
     state = sampler.step(rng, sampler.init(rng))
     assert made == kinds
@@ -117,7 +117,7 @@ def test_separable_labels_with_a_wide_prior_converge():
     # The Gibbs sampler alone would need some 20 times as many sweeps; warnings are errors here.
     x = np.linspace(0, 1, 30)
     covariance = 30.0**2 * np.exp(-((x[:, None] - x) ** 2) / 0.02) + 1e-6 * np.eye(30)
-    target = Target(np.linalg.cholesky(covariance), Observations.of(np.sin(12 * x) > 0), Bernoulli())
+    target = WeightDensity(np.linalg.cholesky(covariance), Observations.of(np.sin(12 * x) > 0), Bernoulli())
     chains = run_chains(make_sampler(target), seed=16, n_draws=300, n_warmup=100)
     assert chains.min_ess > 100
 
@@ -126,7 +126,7 @@ def test_gibbs_and_slices_agree():
     rng = np.random.default_rng(9)
     design, offset = rng.standard_normal((8, 2)), 0.5
     obs = Observations.of(np.arange(8) % 2, weight=rng.uniform(0.5, 2, 8))
-    target = Target(design, obs, Bernoulli(), offset)
+    target = WeightDensity(design, obs, Bernoulli(), offset)
     gibbs = run_chains(gibbs_sampler(target), seed=10, n_draws=500, n_warmup=50)
     slices = run_chains(slice_sampler(target), seed=11, n_draws=1500)
     sd = gibbs.merged.std(axis=0)
@@ -142,7 +142,7 @@ def test_many_weights_mix_on_the_ellipses_of_an_approximation(likelihood):
     design, offset = rng.standard_normal((m, q)) / np.sqrt(q), rng.standard_normal(m)
     f = design @ rng.standard_normal(q) + offset
     y = rng.poisson(np.exp(f)) if isinstance(likelihood, Poisson) else f + 0.3 * rng.standard_t(4, m)
-    sampler = make_sampler(Target(design, Observations.of(y), likelihood, offset))
+    sampler = make_sampler(WeightDensity(design, Observations.of(y), likelihood, offset))
     chains = run_chains(sampler, seed=13, n_draws=250, n_warmup=50)  # warnings are errors here
     assert np.median(chains.ess_bulk) > 300
     # f given y covers the truth as its own draws say.

@@ -9,7 +9,7 @@ from flgp.inference.chains import run_chains
 from flgp.inference.coupled import CoupledEP
 from flgp.inference.gibbs import gibbs_sampler
 from flgp.inference.posterior import Point
-from flgp.inference.sampler import Target
+from flgp.inference.sampler import WeightDensity
 from flgp.likelihoods import Categorical, Observations
 
 
@@ -63,7 +63,10 @@ def test_probabilities_are_those_of_long_chains():
     spread = [new @ part.factor for part in found.posteriors]
     p = likelihood.probabilities(mean, np.stack([(s**2).sum(axis=1) for s in spread], axis=1))
     chains = run_chains(
-        gibbs_sampler(Target(features * np.sqrt(d), obs, likelihood)), seed=0, n_draws=2000, n_warmup=500
+        gibbs_sampler(WeightDensity(features * np.sqrt(d), obs, likelihood)),
+        seed=0,
+        n_draws=2000,
+        n_warmup=500,
     )
     f = np.einsum("bq,sqc->sbc", new * np.sqrt(d), chains.merged[::7])
     exact = np.mean([likelihood.conditional(part) for part in f], axis=0)

@@ -9,7 +9,7 @@ from scipy.stats import chi2
 
 from flgp.inference.chains import run_chains
 from flgp.inference.gibbs import augment, can_augment, gibbs_sampler
-from flgp.inference.sampler import Target
+from flgp.inference.sampler import WeightDensity
 from flgp.likelihoods import Bernoulli, Binomial, Categorical, NegativeBinomial, Observations, Poisson
 
 
@@ -79,7 +79,7 @@ def test_posterior_moments_equal_quadrature(name, q):
     rng = np.random.default_rng(3)
     design, offset = 1.2 * rng.standard_normal((6, q)), 0.3 * rng.standard_normal(6)
     exact = grid_moments(likelihood, obs, design, offset, (q,), 1401 if q == 1 else 101)
-    sampler = gibbs_sampler(Target(design, obs, likelihood, offset))
+    sampler = gibbs_sampler(WeightDensity(design, obs, likelihood, offset))
     assert_moments(run_chains(sampler, seed=4, n_draws=1000, n_warmup=50), *exact)
 
 
@@ -88,7 +88,7 @@ def test_probit_posterior_moments_equal_quadrature():
     obs = Observations.of(np.array([0, 1, 2, 2, 0]))
     design, offset = np.array([[1.5], [-1.0], [0.5], [2.0], [1.0]]), np.array([0.5, 0.0, -0.5])
     exact = grid_moments(likelihood, obs, design, offset, (1, 3), 23)
-    sampler = gibbs_sampler(Target(design, obs, likelihood, offset))
+    sampler = gibbs_sampler(WeightDensity(design, obs, likelihood, offset))
     chains = run_chains(sampler, seed=4, n_draws=3000, n_warmup=50)
     assert chains.draws.shape == (4, 3000, 1, 3)
     assert_moments(chains, *exact)
@@ -97,7 +97,7 @@ def test_probit_posterior_moments_equal_quadrature():
 def test_the_state_describes_the_sweep():
     likelihood, obs = example("negative_binomial")
     design = np.random.default_rng(5).standard_normal((6, 3))
-    sampler = gibbs_sampler(Target(design, obs, likelihood, 0.7))
+    sampler = gibbs_sampler(WeightDensity(design, obs, likelihood, 0.7))
     rng = np.random.default_rng(6)
     before = sampler.init(rng)
     kept = before.weights.copy()
@@ -142,7 +142,7 @@ def test_simulation_based_calibration(name):
         truth = rng.standard_normal(shape)
         f = design @ truth + 0.4
         likelihood, obs = simulate(name, f, rng)
-        sampler = gibbs_sampler(Target(design, obs, likelihood, 0.4))
+        sampler = gibbs_sampler(WeightDensity(design, obs, likelihood, 0.4))
         true = quantities(truth, f, likelihood, obs)
         state, below = sampler.init(rng), np.zeros(len(true))
         for _ in range(n_warmup):
@@ -175,4 +175,4 @@ def test_missing_package_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "polyagamma", None)
     likelihood, obs = example("bernoulli")
     with pytest.raises(ImportError, match=r"pip install flgp\[mcmc\]"):
-        gibbs_sampler(Target(np.ones((6, 1)), obs, likelihood))
+        gibbs_sampler(WeightDensity(np.ones((6, 1)), obs, likelihood))

@@ -8,7 +8,7 @@ from scipy.special import logsumexp
 
 from flgp.inference.chains import run_chains
 from flgp.inference.posterior import WeightPosterior
-from flgp.inference.sampler import Target
+from flgp.inference.sampler import WeightDensity
 from flgp.inference.slice_sampling import slice_sampler
 from flgp.likelihoods import Likelihood, Observations, Poisson, StudentT
 
@@ -68,7 +68,7 @@ def test_poisson_posterior_equals_quadrature(approximation):
     obs = Observations.of(
         np.array([0, 2, 1, 5, 3]), exposure=np.array([1, 2, 0.5, 1, 1]), weight=np.array([1, 1, 2, 0.5, 1])
     )
-    sampler = slice_sampler(Target(design, obs, Poisson(), offset), approximation)
+    sampler = slice_sampler(WeightDensity(design, obs, Poisson(), offset), approximation)
     chains = run_chains(sampler, seed=1, n_draws=600, n_warmup=50)
     assert_moments(chains, *grid(Poisson(), obs, design, offset))
 
@@ -78,7 +78,7 @@ def test_heavy_tails_and_two_modes():
     likelihood = StudentT(scale=0.3, degrees_of_freedom=2.0)
     obs = Observations.of(np.array([-2.0, 2.0]))
     design = np.full((2, 1), 1.5)
-    sampler = slice_sampler(Target(design, obs, likelihood))
+    sampler = slice_sampler(WeightDensity(design, obs, likelihood))
     chains = run_chains(sampler, seed=2, n_draws=3000, n_warmup=100)
     assert_moments(chains, *grid(likelihood, obs, design, 0.0, size=1001))
     assert 0.3 < np.mean(chains.merged > 0) < 0.7
@@ -96,7 +96,7 @@ def test_exact_approximation_gives_nearly_independent_draws():
     mean = covariance @ (design.T @ y / noise)
     approximation = WeightPosterior(mean, np.linalg.cholesky(covariance))
     obs = Observations.of(y)
-    run, target = {"n_draws": 500, "n_warmup": 50}, Target(design, obs, likelihood)
+    run, target = {"n_draws": 500, "n_warmup": 50}, WeightDensity(design, obs, likelihood)
     with_it = run_chains(slice_sampler(target, approximation), seed=5, **run)
     without = run_chains(slice_sampler(target), seed=5, **run)
     assert np.median(with_it.ess_bulk) > 1500 > 10 * np.median(without.ess_bulk)
@@ -109,7 +109,9 @@ def test_exact_approximation_gives_nearly_independent_draws():
 def test_state_stays_consistent_over_many_moves():
     rng = np.random.default_rng(6)
     design, obs = rng.standard_normal((4, 3)), Observations.of(np.array([0, 1, 4, 2]))
-    sampler = slice_sampler(Target(design, obs, Poisson(), 0.5), WeightPosterior(np.ones(3), np.eye(3)))
+    sampler = slice_sampler(
+        WeightDensity(design, obs, Poisson(), 0.5), WeightPosterior(np.ones(3), np.eye(3))
+    )
     state = sampler.init(rng)
     for _ in range(500):
         state = sampler.step(rng, state)
@@ -121,7 +123,7 @@ def test_state_stays_consistent_over_many_moves():
 def test_starts_where_the_prior_overflows():
     # exp(f) of this prior overflows almost everywhere; warnings are errors here.
     obs = Observations.of(np.array([3.0, 1.0]))
-    sampler = slice_sampler(Target(np.array([[4000.0], [4000.0]]), obs, Poisson()))
+    sampler = slice_sampler(WeightDensity(np.array([[4000.0], [4000.0]]), obs, Poisson()))
     rng = np.random.default_rng(7)
     state = sampler.init(rng)
     for _ in range(200):
@@ -132,16 +134,16 @@ def test_starts_where_the_prior_overflows():
 def test_a_slice_that_holds_nothing_else_keeps_the_point():
     # Its own density is all there is: every other point is impossible.
     obs = Observations.of(np.zeros(1))
-    sampler = slice_sampler(Target(np.ones((1, 1)), obs, Written(lambda obs, f: np.zeros(1))))
+    sampler = slice_sampler(WeightDensity(np.ones((1, 1)), obs, Written(lambda obs, f: np.zeros(1))))
     rng = np.random.default_rng(8)
     start = sampler.init(rng)
     spike = Written(lambda obs, f: np.where(f == start.latent, 0.0, -np.inf))
-    state = slice_sampler(Target(np.ones((1, 1)), obs, spike)).step(rng, start)
+    state = slice_sampler(WeightDensity(np.ones((1, 1)), obs, spike)).step(rng, start)
     assert state is start
 
 
 def test_data_without_any_density_are_reported():
     nowhere = Written(lambda obs, f: f * np.nan)
-    sampler = slice_sampler(Target(np.ones((1, 1)), Observations.of(np.zeros(1)), nowhere))
+    sampler = slice_sampler(WeightDensity(np.ones((1, 1)), Observations.of(np.zeros(1)), nowhere))
     with pytest.raises(ValueError, match="no finite density"):
         sampler.init(np.random.default_rng(9))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -25,16 +26,17 @@ from ..process.process import Process
 from ..process.search import LearnedFunction
 from ..rows.sample import random_rows
 from ..rows.sources import is_distributed, is_streamed
-from ..terms import AMPLITUDE, TIME, Groups, Inputs, Manifold, Terms
+from ..terms import AMPLITUDE, TIME, Groups, Inputs, Manifold, Term, Terms
 from ..terms.local.features import LocalFeatures
 from .column_relevance import with_relevance
 from .column_scaling import with_scaling
-from .composition import BY_FEATURES, BY_NEIGHBORS, Composition, linear_terms, local_kind
+from .composition import BY_FEATURES, Composition, linear_terms, local_kind
 from .geometry_choice import Attempt, candidates, graph_of_all, position_of_best
 from .labels import Labels, Problem
-from .learned_attributes import forget_dated, keep_composition, keep_learned, single_or_list, term_shares
+from .learned_attributes import DATED, keep_composition, keep_learned, single_or_list, term_shares
 from .local_neighbors import with_local
 from .locator import Locator
+from .validation import is_auto
 
 if TYPE_CHECKING:
     from ._latent import LatentModel
@@ -63,7 +65,7 @@ def fit_model(model: LatentModel, rows: RowLike, labels: Labels, problem: Proble
     if not best.learned.functions:  # a sketch
         best = _attempt(model, rows, labels, problem, geometries[position])
     keep_composition(model, best.composition)
-    _finish(model, _with_local(model, best))
+    _finish(model, with_local(model, best))
     model.term_shares_ = term_shares(model, rows)
     return best.geometry
 
@@ -84,8 +86,7 @@ def _attempt(
     linear, *others = linear_terms(model, geometry, rows)
     terms = with_relevance(model, geometry, labels, problem, Composition(linear, kind))
     inputs = _labeled_inputs(model, geometry, labels, terms)
-    count = model.n_eigenpairs
-    count = geometry.n_eigenpairs(len(labels)) if isinstance(count, str) else int(count)
+    count = model._count_eigenpairs(geometry, len(labels))
     settings = replace(_settings(model, count, problem, terms), sketch=sketch)
     with stage(f"spectrum and evidence for {len(labels):,} labels"):
         choices = [terms, *(replace(terms, linear=other) for other in others)]
@@ -100,10 +101,7 @@ def _log_evidence(model: LatentModel, rows: RowLike, labels: Labels) -> float:
         found = _attempt(model, rows, labels, model._problem(labels), graph_of_all())
     except ValueError:  # it does not settle, say; if the other one does not either, the fit says so
         return -np.inf
-    if found.composition.local_kind != BY_NEIGHBORS:
-        return found.learned.log_posterior
-    with blas_for(found.settings.n_eigenpairs):
-        return with_local(model, found.learned, found.inputs).log_posterior
+    return with_local(model, found).learned.log_posterior
 
 
 def _best(
@@ -116,11 +114,11 @@ def _best(
 ) -> tuple[LearnedModel, Composition, Settings]:
     """Kernel and terms with the highest evidence; kernel="auto" compares heat with rougher kernels."""
     kernels: list[SpectralKernel] = [model._spectral_kernel()]
-    if isinstance(model.kernel, str) and model.kernel == "auto":
+    if is_auto(model.kernel):
         kernels = [Heat(), *(Matern(nu) for nu in _ROUGHER)]
     tried: list[tuple[LearnedModel, Composition, Settings]] = []
     for kernel in kernels:
-        own = [replace(settings, terms_on=_TermsOn(model, terms, kernel)) for terms in choices]
+        own = [replace(settings, terms_on=partial(_terms_on, model, terms, kernel)) for terms in choices]
         first = learn(geometry, inputs, problem.targets, own[0])
         # Only a graph has several choices, and its basis needs no search.
         others = [learn_on(first.basis, inputs, problem.targets, each) for each in own[1:]]
@@ -130,7 +128,8 @@ def _best(
 
 def update_model(model: LatentModel, labels: Labels, problem: Problem) -> None:
     """The posterior for other labels; geometry, bandwidth and basis stay."""
-    forget_dated(model)
+    for name in DATED:
+        model.__dict__.pop(name, None)
     finish_again(model, learn_again(model, labels, problem))
 
 
@@ -141,11 +140,8 @@ def learn_again(model: LatentModel, labels: Labels, problem: Problem) -> Attempt
         terms = replace(terms, local_kind=local_kind(model, geometry, labels, problem))
         terms = with_relevance(model, geometry, labels, problem, terms)
         keep_composition(model, terms)
-    inputs = _labeled_inputs(model, geometry, labels, terms)
-    settings = _settings(model, len(model.basis_.eigenvalues), problem, terms)
     with stage(f"evidence for {len(labels):,} labels"):
-        learned = learn_on(model.basis_, inputs, problem.targets, settings)
-    return _with_local(model, Attempt(geometry, labels, inputs, terms, settings, learned))
+        return _on_known_basis(model, labels, problem, terms)
 
 
 def finish_again(model: LatentModel, found: Attempt) -> None:
@@ -158,32 +154,23 @@ def finish_again(model: LatentModel, found: Attempt) -> None:
 def relearned(model: LatentModel) -> list[LearnedFunction]:
     """The evidence of each latent function, made again from the labels that the model keeps."""
     labels = model._kept_labels()
-    problem, terms = model._problem(labels, model._known_), Composition.of(model)
-    inputs = _labeled_inputs(model, model.geometry_, labels, terms)
-    settings = _settings(model, len(model.basis_.eigenvalues), problem, terms)
-    learned = learn_on(model.basis_, inputs, problem.targets, settings)
-    local = model._process_.has_local and terms.local_kind == BY_NEIGHBORS
-    return with_local(model, learned, inputs).functions if local else learned.functions
+    problem = model._problem(labels, model._known_)
+    return _on_known_basis(model, labels, problem, Composition.of(model)).learned.functions
 
 
 def process_without(model: LatentModel, labels: Labels, problem: Problem) -> Process:
     """What the model would be with these labels only, at the same hyperparameters."""
-    terms = Composition.of(model)
+    with blas_for(len(model.basis_.eigenvalues)):
+        found = _on_known_basis(model, labels, problem, Composition.of(model))
+        return make_process(found.learned, [], None, 0)[0]
+
+
+def _on_known_basis(model: LatentModel, labels: Labels, problem: Problem, terms: Composition) -> Attempt:
+    """What labels teach on the basis of a fitted model."""
     inputs = _labeled_inputs(model, model.geometry_, labels, terms)
     settings = _settings(model, len(model.basis_.eigenvalues), problem, terms)
-    with blas_for(settings.n_eigenpairs):
-        learned = learn_on(model.basis_, inputs, problem.targets, settings)
-        if terms.local_kind == BY_NEIGHBORS:
-            learned = with_local(model, learned, inputs)
-        return make_process(learned, [], None, 0)[0]
-
-
-def _with_local(model: LatentModel, found: Attempt) -> Attempt:
-    """The same with a local term by neighbours, where the model has one."""
-    if found.composition.local_kind != BY_NEIGHBORS:
-        return found
-    with blas_for(found.settings.n_eigenpairs):
-        return replace(found, learned=with_local(model, found.learned, found.inputs))
+    learned = learn_on(model.basis_, inputs, problem.targets, settings)
+    return with_local(model, Attempt(model.geometry_, labels, inputs, terms, settings, learned))
 
 
 def _finish(model: LatentModel, found: Attempt) -> None:
@@ -216,7 +203,7 @@ def _settings(model: LatentModel, n_eigenpairs: int, problem: Problem, terms: Co
     given = {TIME: model.diffusion_time, AMPLITUDE: model.amplitude}
     return Settings(
         n_eigenpairs=n_eigenpairs,
-        terms_on=_TermsOn(model, terms),
+        terms_on=partial(_terms_on, model, terms, model._spectral_kernel()),
         fixed={name: float(value) for name, value in given.items() if value is not None},
         inference="auto" if model.inference == "gibbs" else model.inference,
         shared=problem.shared,
@@ -224,35 +211,28 @@ def _settings(model: LatentModel, n_eigenpairs: int, problem: Problem, terms: Co
     )
 
 
-class _TermsOn:
+def _terms_on(
+    model: LatentModel, composition: Composition, kernel: SpectralKernel, basis: Eigenbasis, labels: Inputs
+) -> Terms:
     """The terms that a model asks for, on a basis."""
-
-    def __init__(
-        self, model: LatentModel, composition: Composition, kernel: SpectralKernel | None = None
-    ) -> None:
-        self.model, self.composition = model, composition
-        self.kernel = kernel or model._spectral_kernel()
-
-    def __call__(self, basis: Eigenbasis, labels: Inputs) -> Terms:
-        model = self.model
-        parts: list[Any] = []
-        if model.amplitude != 0:
-            prior = time_prior(model.time_prior, basis.eigenvalues, model._dimension_, basis.time_unit)
-            parts.append(Manifold(basis, self.kernel, prior))
-        if self.composition.linear is not None:
-            parts.append(self.composition.linear.seen_by(labels))
-        columns = model._roles_.groups
-        for column in columns:
-            name = model._roles_.label(column) if len(columns) > 1 else ""
-            parts.append(Groups.seen_by(labels, column, name))
-        if self.composition.local_kind == BY_FEATURES:
-            parts.append(LocalFeatures.at_labels(labels))
-        if not parts and model.residual != "local":
-            raise ValueError(
-                "amplitude=0 leaves the manifold out, and there is no other term. Set linear, groups or "
-                "residual='local'."
-            )
-        return Terms(tuple(parts))
+    parts: list[Term] = []
+    if model.amplitude != 0:
+        prior = time_prior(model.time_prior, basis.eigenvalues, model._dimension_, basis.time_unit)
+        parts.append(Manifold(basis, kernel, prior))
+    if composition.linear is not None:
+        parts.append(composition.linear.seen_by(labels))
+    columns = model._roles_.groups
+    for column in columns:
+        name = model._roles_.label(column) if len(columns) > 1 else ""
+        parts.append(Groups.seen_by(labels, column, name))
+    if composition.local_kind == BY_FEATURES:
+        parts.append(LocalFeatures.at_labels(labels))
+    if not parts and model.residual != "local":
+        raise ValueError(
+            "amplitude=0 leaves the manifold out, and there is no other term. Set linear, groups or "
+            "residual='local'."
+        )
+    return Terms(tuple(parts))
 
 
 def _labeled_inputs(

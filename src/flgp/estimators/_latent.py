@@ -4,42 +4,39 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from dataclasses import replace as replaced
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._arviz import inference_data
-from .._progress import stage
 from .._threads import blas_for
 from .._typing import Array, IntArray, RowLike
-from ..geometry.base import FittedGeometry
 from ..kernels import Heat, SpectralKernel, get_kernel
 from ..likelihoods import Bernoulli, Categorical, Gaussian, Likelihood
 from ..priors import TIME_PRIORS, Prior
 from ..process.parts import PredictedParts, TermPart
 from ..process.search import LearnedFunction
-from ..rows.blocks import map_blocks, map_rows, row_blocks
-from ..rows.sources import is_distributed, is_streamed
-from ..terms import Inputs
 from ..terms.base import View
 from ..terms.local.term import KERNEL_CHOICES
 from ._fitting import relearned
 from ._model import HeatKernelModel
+from .answers import answers
 from .fitted_rows import FittedRows
 from .labels import Labels, Problem
-from .locator import Locator
 from .suggestion import suggest
-from .validation import check_choice, check_count, check_positive
+from .validation import check_choice, check_count, check_positive, is_auto, seeded
 
 INFERENCES = ("auto", "laplace", "ep", "gibbs")
 HYPERPARAMETERS = ("optimize", "integrate", "fixed")
+RESIDUALS = ("local", "auto")
+# Columns that linear="auto" takes for covariates.
+_MOST_COVARIATES = 2_000
 # Beyond this many times the largest distance of fitted points a prediction is the prior's.
 _FAR = 3.0
 
@@ -48,11 +45,15 @@ _FAR = 3.0
 class LatentModel(HeatKernelModel, BaseEstimator, ABC):
     """A model of latent functions f = constant + manifold + linear + groups + local."""
 
+    # Where a model does not hold them: it was read from a file, or they were too many.
+    _labels_: Labels | None = field(init=False, default=None)
+    _fitted_rows_: FittedRows | None = field(init=False, default=None)
+
     inference: str = "auto"
     linear: Any = "auto"
     linear_steps: int | str = "auto"
     groups: Any = None
-    residual: str | None = None
+    residual: str | None = "auto"
     n_residual_neighbors: int | str = "auto"
     residual_kernel: str = "auto"
     residual_columns: Any = None
@@ -80,6 +81,7 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
         check_count("n_warmup", self.n_warmup, minimum=0)
         check_count("linear_steps", self.linear_steps, minimum=0, auto=True)
         check_count("n_residual_neighbors", self.n_residual_neighbors, auto=True)
+        check_choice("residual", self.residual, RESIDUALS, optional=True)
         check_choice("residual_kernel", self.residual_kernel, KERNEL_CHOICES)
         if self.residual == "local" and self.hyperparameters == "fixed":
             raise ValueError(
@@ -89,7 +91,7 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
 
     def _spectral_kernel(self) -> SpectralKernel:
         """The kernel on the geometry: the given one, or that which "auto" chose."""
-        if isinstance(self.kernel, str) and self.kernel == "auto":
+        if is_auto(self.kernel):
             return getattr(self, "kernel_", Heat())
         return get_kernel(self.kernel, self.nu)
 
@@ -113,53 +115,32 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
     @property
     def linear_steps_(self) -> int:
         """Steps of a graph's walk over which the covariates are averaged."""
-        if not hasattr(self, "_linear_"):
-            raise AttributeError(f"{type(self).__name__} has no linear_steps_ before it is fitted.")
+        check_is_fitted(self, "_linear_")
         return 0 if self._linear_ is None else self._linear_.steps
 
-    def _needs_columns(self) -> bool:
-        """Whether predictions need more of a row than its place on the geometry."""
-        return self._process_.has_local or self._linear_ is not None or bool(self._roles_.groups)
+    @property
+    def _learns_all(self) -> bool:
+        """Whether all hyperparameters are learned, and have one value each."""
+        return self.hyperparameters == "optimize" and self.amplitude is None
 
-    def _transduced(
-        self,
-        geometry: FittedGeometry,
-        rows: RowLike,
-        point: Callable[[Sequence[View]], Array],
-        offset: Array | None,
-    ) -> Array | None:
-        """Predictions of the fitted rows, from their places if these are still at hand.
+    def _choose_roles(self, X: RowLike, enough: bool) -> None:
+        """Which columns serve what; `enough`: whether there are labels enough to tell several terms apart.
 
-        None if the rows would have to be read again. Places of not too many rows stay with the self.
+        Columns may be both the geometry's and covariates on a point cloud, if all is learned.
         """
-        if is_distributed(rows) or (is_streamed(rows) and geometry.fitted_places() is None):
-            return None
-        process, locator = self._process_, Locator.of(self)
-        self._fitted_rows_ = FittedRows.of(rows, geometry)
-        if offset is not None:
-            return self._answer(rows, point, offset=offset)
-        with stage(f"transduction for {rows.shape[0]:,} points"):
-            blocks = geometry.fitted_places()
-            if blocks is None:
-                return map_rows(rows, lambda X: point(process.at(locator(X))))
-            if not self._needs_columns():
-                return map_blocks(
-                    blocks, rows.shape[0], lambda places: point(process.at(Inputs(None, places)))
-                )
-            pairs = row_blocks(rows).paired_with(blocks)
-            return map_blocks(pairs, rows.shape[0], lambda pair: point(process.at(locator(*pair))))
+        few = X.shape[1] <= _MOST_COVARIATES
+        self._roles_ = self._roles(self._learns_all and self.geometry is None and few and enough)
 
     # -- more labels -----------------------------------------------------------------------------------
 
     def _kept_labels(self) -> Labels:
-        labels = getattr(self, "_labels_", None)
-        if labels is None:
+        if self._labels_ is None:
             raise ValueError(
                 "This model does not hold the labels it was fitted on: they were too large to keep, or it "
                 "was loaded from a file that left them out. Hand over all labels with replace=True, or fit "
                 "again."
             )
-        return labels
+        return self._labels_
 
     @contextmanager
     def _updating(self, relearn: bool) -> Any:
@@ -183,8 +164,7 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
             _warn_if_far(self.geometry_.distance(self._roles_.geometry_of(added.points)))
         if not replace:
             return self._kept_labels().joined(added)
-        old = getattr(self, "_labels_", None)
-        return added if old is None else replaced(added, in_memory=old.in_memory)
+        return added if self._labels_ is None else replaced(added, in_memory=self._labels_.in_memory)
 
     @abstractmethod
     def _problem(self, labels: Labels, known: Any = None) -> Problem:
@@ -217,7 +197,7 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
             parts = [function.latent_moments(views) for function in functions]
             return self._columns([mean for mean, _ in parts]), self._columns([var for _, var in parts])
 
-        return self._answer(X, both)
+        return answers(self, X, both)
 
     def latent_interval(self, X: Any, coverage: float = 0.9) -> Array:
         """Central interval that holds the latent function f with the given posterior probability.
@@ -236,7 +216,7 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
         def ends(views: Sequence[View]) -> Array:
             return self._columns([function.latent_quantiles(views, levels) for function in functions], axis=2)
 
-        return self._answer(X, ends)
+        return answers(self, X, ends)
 
     def sample_f(self, X: Any, n_samples: int = 1, random_state: Any = 0, prior: bool = False) -> Array:
         """Joint draws of the latent function(s) at any points, O(M) each.
@@ -256,8 +236,7 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
         X = self._asked(X)
         with self._working():
             views = self._process_.at(self._inputs(X))
-            rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
-            return self._columns(self._process_.draws(views, n_samples, rng, prior))
+            return self._columns(self._process_.draws(views, n_samples, seeded(random_state), prior))
 
     def to_arviz(self, X: Any, n_samples: int = 1000, random_state: Any = 0) -> Any:
         """Draws of f at some points as ArviZ's InferenceData (from ArviZ 1.0 on: a DataTree).
@@ -335,7 +314,7 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
                 columns += [self._columns([part[i] for part in each]) for i in range(2)]
             return tuple(columns)
 
-        mean, variance, *rest = self._answer(X, moments)
+        mean, variance, *rest = answers(self, X, moments)
         pairs = zip(process.names, rest[::2], rest[1::2], strict=True)
         return PredictedParts(mean, variance, {name: TermPart(m, v) for name, m, v in pairs})
 
@@ -408,6 +387,3 @@ def _warn_if_far(distance: Array) -> None:
             UserWarning,
             stacklevel=5,
         )
-
-
-__all__ = ["LatentModel", "interval_levels"]

@@ -3,42 +3,36 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._progress import stage, verbosity
+from .._progress import verbosity
 from .._threads import thread_count, threads
 from .._typing import Array, IntArray, RowLike
-from ..geometry.base import Eigenbasis, FittedGeometry, Geometry, Places
+from ..geometry.base import Eigenbasis, FittedGeometry, Geometry
 from ..geometry.point_cloud import ANCHOR_RULES, PointCloud
 from ..kernels import KERNELS, SpectralKernel
 from ..process.process import Process
-from ..rows.blocks import map_blocks, map_rows, row_blocks, take_rows
+from ..rows.blocks import map_rows, take_rows
 from ..rows.even import EvenColumns
-from ..rows.sources import as_source, is_distributed, is_streamed, refuse_overflow, stack_rows
+from ..rows.sources import as_source, in_memory, refuse_overflow, stack_rows
 from ..terms import Inputs
 from .column_scaling import SCALINGS
 from .columns import ColumnRoles, choose_roles
-from .fitted_rows import FittedRows
 from .groups import encode_groups
 from .locator import Locator
-from .validation import check_choice, check_count, check_positive, check_seed
+from .validation import check_choice, check_count, check_positive, check_seed, is_auto, seeded
 
 BASE_KERNELS = ("lae", "se")
 ANCHOR_WEIGHTS = ("auto", "counts", "uniform")
 # With fewer labels than this there is nothing to tell two terms apart by: a line explains two labels as well
 # as a manifold does.
 FEWEST_NUMBERS = 20
-# From this many rows on predictions are a stage of their own.
-_MANY_ROWS = 20_000
-# Columns that linear="auto" takes for covariates.
-_MOST_COVARIATES = 2_000
 # Fitted rows that a model keeps, so that a file of it can be checked when it is read.
 _EXAMPLES = 20
 
@@ -54,8 +48,7 @@ class HeatKernelModel:
     _process_: Process = field(init=False)
     _roles_: ColumnRoles = field(init=False)
     _group_levels_: dict[int, list[Any]] = field(init=False)
-    _local_scale_: Array | None = field(init=False)
-    _fitted_rows_: FittedRows | None = field(init=False)
+    _local_scale_: Array | None = field(init=False, default=None)
 
     n_anchors: int | str = "auto"
     n_neighbors: int | str = "auto"
@@ -160,7 +153,7 @@ class HeatKernelModel:
         if X_unlabeled is None:
             return X
         more = self._validated(X_unlabeled, reset=False)
-        if not is_streamed(more) and not is_distributed(more):
+        if in_memory(more):
             refuse_overflow(more)
         return stack_rows(X, more)
 
@@ -172,44 +165,38 @@ class HeatKernelModel:
             return self.geometry
         return PointCloud(**{entry.name: getattr(self, entry.name) for entry in fields(PointCloud)})
 
-    def _choose_roles(self, X: RowLike, enough: bool) -> None:
-        """Which columns serve what; `enough`: whether there are labels enough to tell several terms apart."""
-        self._roles_ = choose_roles(
+    def _roles(self, own_linear: bool) -> ColumnRoles:
+        """Which columns serve what; `own_linear`: those of the geometry may be covariates as well."""
+        asked = {name: getattr(self, name, None) for name in ("linear", "groups", "residual_columns")}
+        if is_auto(asked["linear"]) and getattr(self, "hyperparameters", "") == "fixed":
+            asked["linear"] = None  # "auto" is for models that learn
+        return choose_roles(
             self._geometry(),
             self.n_features_in_,
             getattr(self, "feature_names_in_", None),
             geometry_columns=self.geometry_columns,
-            linear=self._covariates(),
-            groups=getattr(self, "groups", None),
-            residual_columns=getattr(self, "residual_columns", None),
-            own_linear=self._own_linear(X, enough),
+            own_linear=own_linear,
+            **asked,
         )
-
-    def _covariates(self) -> Any:
-        """What `linear` asks for; "auto" is for models that learn."""
-        linear = getattr(self, "linear", None)
-        fixed = getattr(self, "hyperparameters", "") == "fixed"
-        return None if fixed and isinstance(linear, str) and linear == "auto" else linear
-
-    def _own_linear(self, X: RowLike, enough: bool) -> bool:
-        """Whether columns may be both the geometry's and covariates: on a point cloud, if all is learned."""
-        learned = self.amplitude is None and getattr(self, "hyperparameters", "") == "optimize"
-        return self.geometry is None and X.shape[1] <= _MOST_COVARIATES and learned and enough
 
     def _fit_geometry(self, rows: RowLike, geometry: Geometry | None = None) -> FittedGeometry:
         """The geometry of all rows (n, p)."""
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        first = np.arange(min(_EXAMPLES, rows.shape[0]))
+        rng, first = seeded(self.random_state), np.arange(min(_EXAMPLES, rows.shape[0]))
         self._examples_ = take_rows(rows, first).astype(np.float64, copy=False)
         return (geometry or self._geometry()).fit(self._roles_.geometry_of(rows), rng)
+
+    def _count_eigenpairs(self, geometry: FittedGeometry, n_labeled: int) -> int:
+        """M: what is given, or what "auto" means on this geometry."""
+        given = self.n_eigenpairs
+        return geometry.n_eigenpairs(n_labeled) if isinstance(given, str) else int(given)
 
     def _keep_geometry(
         self, geometry: FittedGeometry, basis: Eigenbasis, labeled: IntArray | None, stray: bool = True
     ) -> None:
         """Set what is learned about the geometry, and warn about what a user should know.
 
-        `labeled` are the connected parts that the labels are on; `stray`: whether small parts are worth a
-        word, as they are not where every point is an anchor.
+        `labeled` are the connected parts that the labels are on; `stray`: whether to mention small parts, as
+        one does not where every point is an anchor.
         """
         self.geometry_, self.basis_ = geometry.frozen(), basis
         self.eigenvalues_ = basis.eigenvalues
@@ -252,45 +239,6 @@ class HeatKernelModel:
     def _inputs(self, X: Array) -> Inputs:
         """Rows (b, p) as the terms see them."""
         return Locator.of(self)(X)
-
-    def _answer(
-        self,
-        X: Any,
-        function: Callable[..., Any],
-        beside: Array | None = None,
-        offset: Array | None = None,
-    ) -> Any:
-        """`function` of the views of X, and of the matching values of `beside` (n,), block by block.
-
-        The views hold the `offset` (n, k), if there is one.
-        """
-        locator, process = Locator.of(self), self._process_
-
-        def of_rows(block: Any, *own: Any, places: Places | None = None) -> Any:
-            inputs = locator(block, places)
-            if offset is not None:
-                own, inputs = own[1:], replace(inputs, offset=own[0])
-            return function(process.at(inputs), *own)
-
-        def of_known(pair: tuple[Array, Places], *own: Any) -> Any:
-            return of_rows(pair[0], *own, places=pair[1])
-
-        given = [values for values in (offset, beside) if values is not None]
-        # Few rows are answered at once: not worth a word.
-        much = not is_distributed(X) and X.shape[0] >= _MANY_ROWS
-        with self._working(), stage(f"answers for {X.shape[0]:,} points") if much else nullcontext():
-            fitted = getattr(self, "_fitted_rows_", None)
-            if fitted is None or fitted.places is None or not fitted.are(X):
-                return map_rows(X, of_rows, beside=given)
-            return map_blocks(row_blocks(X).paired_with(fitted.places), len(X), of_known, given)
-
-    def _remembered(self, X: Any, name: str) -> Array | None:
-        """A learned attribute with a prediction for each of the fitted rows, if X are these."""
-        held, fitted = getattr(self, name, None), getattr(self, "_fitted_rows_", None)
-        if held is None or fitted is None:
-            return None
-        with self._working():
-            return held.copy() if fitted.are(X) else None
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the neighbours of the fitted rows, which would be the largest part of a pickle."""

@@ -80,25 +80,18 @@ def plain_labels(y: Any, unlabeled: Any = None) -> Any:
     Raises ValueError if text and numbers are mixed, which NumPy would turn into text: 1 and "1" would be one
     class. The label that means `unlabeled` may have any type.
     """
-    if (
-        hasattr(y, "dtype")
-        and hasattr(y, "isna")
-        and not isinstance(y.dtype, np.dtype)
-        and y.dtype.kind in "iub"
-    ):
+    dtype = getattr(y, "dtype", None)
+    if hasattr(y, "isna") and not isinstance(dtype, np.dtype) and getattr(dtype, "kind", "f") in "iub":
         # Integers with NA would become floats, and classes 1.0 and 2.0.
         y = y.astype(object)
     if isinstance(y, list | tuple) and any(value is None or isinstance(value, str) for value in y):
         whole = np.empty(len(y), dtype=object)
         whole[:] = y
-        y = whole if any(value is None for value in y) or _kinds(whole) != {"text"} else y
+        kinds = {_kind(value) for value in whole}  # None: there is none
+        y = whole if kinds != {"text"} else y
     if getattr(getattr(y, "dtype", None), "kind", "") == "O" and np.ndim(y) == 1:
         _refuse_mixture(np.asarray(y, dtype=object), unlabeled)
     return y
-
-
-def _kinds(values: Array) -> set[str]:
-    return {kind for value in values if (kind := _kind(value)) is not None}
 
 
 def _kind(value: Any) -> str | None:

@@ -8,9 +8,9 @@ import numpy as np
 from scipy.special import softmax
 
 from .._typing import Array, BoolArray
+from ..process.component import Component
 from ..process.draws_field import DrawsField
 from ..process.field import WeightField
-from ..process.mixture import Component
 from ..process.process import Process
 from ..terms.base import View
 

@@ -14,13 +14,14 @@ from .._typing import Array, IntArray, RowLike
 from ..process.process import Process
 from ..rows.blocks import map_rows, take_rows
 from ..rows.sample import random_order
-from ..rows.sources import is_distributed, is_streamed
+from ..rows.sources import in_memory
 from ..terms import Manifold
 from ..terms.base import TermView, View
 from ._fitting import process_without
+from .answers import answers
 from .class_clusters import Clusters, KnownShares, learn_clusters
 from .class_prior import log_odds_shift, soft_shares
-from .class_targets import ClassScheme
+from .class_targets import known_values
 from .labels import Labels
 
 if TYPE_CHECKING:
@@ -56,18 +57,18 @@ def known_shares(
     """What shares (C,) of the classes say: over some of the rows their mean probabilities are these."""
     if shares is None or len(model.classes_) == 1:
         return None
-    if is_distributed(rows) or is_streamed(rows):
+    if not in_memory(rows):
         raise ValueError("class_prior needs rows in memory. Use class_prior=None for files and clusters.")
     # At random: rows may be in an order that has to do with their classes.
     some = random_order(rows, _SHARE_ROWS, np.random.default_rng(0))
     X, own = take_rows(rows, some), None if offset is None else offset[some]
-    p = model._answer(X, model._unshifted, offset=own)
+    p = answers(model, X, model._unshifted, offset=own)
     if isinstance(shares, str):
         counts = np.unique(labels.y, return_counts=True)[1].astype(float)
         return KnownShares(log_odds_shift(p, soft_shares(p, counts)))
     shift = log_odds_shift(p, shares)
-    manifold = [part for part in model._process_.layers[0].parts if isinstance(part, Manifold)]
-    if not manifold or len(labels) > _CLUSTER_LABELS:
+    manifold = model._process_.layers[0].find(Manifold)
+    if manifold is None or len(labels) > _CLUSTER_LABELS:
         return KnownShares(shift)
     fewer = None if own is None else own[:_CLUSTER_ROWS]
     clusters = _clusters(model, manifold[0], X[:_CLUSTER_ROWS], labels, fewer, shares)
@@ -77,7 +78,7 @@ def known_shares(
         assert at is not None
         return clusters.probabilities(at)
 
-    here = model._answer(X, alone, offset=own)
+    here = answers(model, X, alone, offset=own)
     return KnownShares(shift, replace(clusters, shift=clusters.shift + log_odds_shift(here, shares)))
 
 
@@ -95,14 +96,14 @@ def _clusters(
     weight = np.ones(len(codes)) if weight is None else weight
     if offset is not None and labels.offset is not None:
         offset = np.concatenate([offset, labels.offset])
-    known = dict(zip(ClassScheme.of(model).target_names, model._known_, strict=True))
+    known = known_values(model)
 
     def probabilities(kept: IntArray) -> Array:
         other = copy.copy(model)
         if len(kept) < len(codes):
             some = labels.take(kept)
             other._process_ = process_without(model, some, model._problem(some, known))
-        return other._answer(points, other._unshifted, offset=offset)
+        return answers(other, points, other._unshifted, offset=offset)
 
     features = map_rows(points, lambda block: manifold.features(model._inputs(block)))
     return learn_clusters(

@@ -19,7 +19,7 @@ from .offsets import probit_offsets
 if TYPE_CHECKING:
     from .classifier import FLGPClassifier
 
-# Labels, and labels for each class, from which on a line and the distance are told from a manifold.
+# Fewest labels, and labels per class, that can tell a line and the distance from a manifold.
 _FEWEST, _FEWEST_PER_CLASS = 5, 3
 # Log odds of an offset that say: certain.
 _LARGEST_LOGIT = 30.0
@@ -84,6 +84,11 @@ class ClassScheme:
         return NoisyBernoulli("probit", noise) if noise else Bernoulli("probit")
 
 
+def known_values(model: FLGPClassifier) -> dict[Hashable, KnownValues]:
+    """The hyperparameters of a fitted model, by what each target is about."""
+    return dict(zip(ClassScheme.of(model).target_names, model._known_, strict=True))
+
+
 def class_targets(
     model: FLGPClassifier,
     labels: Labels,
@@ -133,8 +138,7 @@ def _calibrates(model: FLGPClassifier, noise: float) -> bool:
     Beside another model, or while labels are thought to be wrong, they do not.
     """
     plain = not (model._with_offset_ or noise)
-    free = model.hyperparameters == "optimize" and model.amplitude is None
-    return bool(model.calibrate) and plain and free
+    return bool(model.calibrate) and plain and model._learns_all
 
 
 def _constant(

@@ -18,12 +18,13 @@ from ..terms.base import View
 from ._docs import documented
 from ._fitting import fit_model, update_model
 from ._latent import LatentModel
+from .answers import answers, remembered, transduced
 from .class_clusters import KnownShares
 from .class_labels import checked_classes, labeled_classes, of_one_type
 from .class_prior import check_class_prior, with_prior_classes
 from .class_probabilities import class_probabilities, conditional_probabilities, is_gaussian, is_second
 from .class_shares import known_shares, on_manifold, warn_of_unlabeled
-from .class_targets import ClassScheme, class_targets
+from .class_targets import ClassScheme, class_targets, known_values
 from .class_votes import is_votes
 from .label_noise import check_label_noise, first_noise, judged
 from .labels import Labels, Problem
@@ -31,7 +32,6 @@ from .offsets import check_offset, same_use, training_offset
 from .validation import check_choice, check_row_values
 
 MULTI_CLASS = ("auto", "one_vs_rest", "coupled")
-RESIDUALS = ("local", "auto")
 MEANS = ("auto", "constant", "zero")
 # Probabilities of the fitted rows that a model keeps, 80 MB.
 _KEPT_NUMBERS = 10_000_000
@@ -123,7 +123,6 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
     label_noise: float | str | None = None
     mean: str = "auto"
     calibrate: bool = True
-    residual: str | None = "auto"
 
     def fit(
         self, X: Any, y: Any, X_unlabeled: Any = None, *, sample_weight: Any = None, offset: Any = None
@@ -177,7 +176,7 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         """The fitted rows; coupled classes are compared by probabilities, so these are known as well."""
         known = self._process_.coupled is not None and rows.shape[0] * len(self.classes_) <= _KEPT_NUMBERS
         point = self._probabilities if known else self._most_probable
-        found = self._transduced(geometry, rows, point, offset)
+        found = transduced(self, geometry, rows, point, offset)
         if found is not None and known:
             self.transduction_proba_, found = found, self.classes_[found.argmax(axis=1)]
         if found is not None:
@@ -224,9 +223,7 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         own = self._offset_of(offset, X)
         added = self._labels(X, y, sample_weight).beside(own)
         with self._updating(relearn):
-            known = (
-                None if relearn else dict(zip(ClassScheme.of(self).target_names, self._known_, strict=True))
-            )
+            known = None if relearn else known_values(self)
             labels = self._all_labels(added, replace)
             classes = with_prior_classes(labels.y, self.class_prior)
             if own is not None and not np.array_equal(classes, self.classes_):
@@ -258,13 +255,12 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
                 f"multi_class='coupled' is fitted by expectation propagation, but inference="
                 f"{self.inference!r}. Use inference='auto', or multi_class='one_vs_rest'."
             )
-        check_choice("residual", self.residual, RESIDUALS, optional=True)
         check_label_noise(self.label_noise, self.inference, self.multi_class)
 
     def _labels(self, X: Any, y: Any, sample_weight: Any, complete: bool = False) -> Labels:
         """The labelled rows among those of X; `complete`: every class must be among them, or have a share."""
         shares = self.class_prior if isinstance(self.class_prior, Mapping) else {}
-        return labeled_classes(X, y, sample_weight, self.unlabeled, None if not complete else shares)
+        return labeled_classes(X, y, sample_weight, self.unlabeled, shares if complete else None)
 
     def _problem(
         self, labels: Labels, known: Mapping[Hashable, KnownValues] | Sequence[KnownValues] | None = None
@@ -308,17 +304,15 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         """
         return self._answered(X, offset, self._probabilities, "transduction_proba_")
 
-    def _answered(
-        self, X: Any, offset: Any, function: Callable[[Sequence[View]], Array], remembered: str
-    ) -> Array:
+    def _answered(self, X: Any, offset: Any, function: Callable[[Sequence[View]], Array], name: str) -> Array:
         """`function` of the views of X, or the attribute where its values at the fitted rows are."""
         X = self._asked(X)
         own = self._offset_of(offset, X)
-        known = None if self._with_offset_ else self._remembered(X, remembered)
-        return self._answer(X, function, offset=own) if known is None else known
+        known = None if self._with_offset_ else remembered(self, X, name)
+        return answers(self, X, function, offset=own) if known is None else known
 
     def _chances(self, X: Array, offset: Array | None) -> Array | None:
-        return self._answer(X, self._probabilities, offset=offset)
+        return answers(self, X, self._probabilities, offset=offset)
 
     def _probabilities(self, views: Sequence[View]) -> Array:
         p = self._unshifted(views)
@@ -384,7 +378,7 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
                 at = on_manifold(self._process_, views)
                 return np.stack([shares.applied(each[:, :, k], at) for k in range(n_samples)], axis=2)
 
-            p = self._answer(X, apply, beside=p)
+            p = answers(self, X, apply, beside=p)
         return self.classes_[(uniform[:, None, :] > np.cumsum(p, axis=1)[:, :-1]).sum(axis=1)]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, offset: Any = None) -> float:
@@ -395,6 +389,6 @@ class FLGPClassifier(ClassifierMixin, LatentModel):
         y, missing = checked_classes(y, len(X), self.unlabeled)
         own = self._offset_of(offset, X)
         own = None if own is None else own[~missing]
-        right = self._answer(X[~missing], self._most_probable, offset=own) == of_one_type(y[~missing])
+        right = answers(self, X[~missing], self._most_probable, offset=own) == of_one_type(y[~missing])
         weight = check_row_values("sample_weight", sample_weight, len(X))
         return float(np.average(right, weights=None if weight is None else weight[~missing]))

@@ -29,7 +29,7 @@ def with_relevance(
     automatic = linear is not None and linear.on_cloud
     required = terms.local_kind == BY_FEATURES
     # Distances on a known geometry are what its user says they are.
-    free = model.hyperparameters == "optimize" and model.amplitude is None and model.geometry is None
+    free = model._learns_all and model.geometry is None
     local = required or (terms.local_kind == BY_NEIGHBORS and model.residual == "auto" and free)
     target, roles = problem.targets[0], model._roles_
     if not (local or automatic) or len(target.rows) < problem.fewest_labels:
@@ -43,7 +43,7 @@ def with_relevance(
     with blas_for(min(len(points), kind.most)):
         weight = target.obs.weight / target.obs.noise_scale
         found = learn_relevance(points, responses, weight, kind)
-    given = roles.local is not None  # with factors, or without: a user means it
+    given = roles.local is not None  # with factors or without: they are kept
     finer = not given and local and gaussian and len(points) > kind.most and found.separate
     if finer:
         scales = learn_scales(points, responses[:, 0], 1.0 / weight, found.local)

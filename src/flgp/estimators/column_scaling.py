@@ -16,6 +16,7 @@ from ..rows.even import EvenColumns
 from ..rows.sample import random_order, random_rows
 from .columns import ColumnRoles
 from .labels import Labels
+from .validation import is_auto
 
 if TYPE_CHECKING:
     from ._latent import LatentModel
@@ -34,22 +35,17 @@ def with_scaling(
 ) -> ColumnRoles:
     """The roles of the columns, with what those of the geometry go through.
 
-    Parameters
-    ----------
-    model : LatentModel
-    rows, labels
-        All of them; a sample is compared.
-    enough : bool
-        Whether there are labels enough to compare models.
-    log_evidence : callable
-        Of a model on rows and labels.
+    `enough`: whether there are labels enough to compare models, by the `log_evidence` of a sample.
     """
     if model.scaling == "even":
         return on_one_scale(model._roles_, rows)
     if model.scaling is None or not _is_free(model):
         return model._roles_
     with stage("scale of the columns"):
-        sample, some = random_rows(rows, _ROWS, _rng()), labels.take(_representative(labels))
+        sample, some = (
+            random_rows(rows, _ROWS, np.random.default_rng(0)),
+            labels.take(_representative(labels)),
+        )
         even = on_one_scale(model._roles_, sample)
         if even.even is None or not even.even.changes_distances:
             return model._roles_
@@ -64,11 +60,7 @@ def with_scaling(
 def on_one_scale(roles: ColumnRoles, rows: RowLike) -> ColumnRoles:
     """The geometry's columns on one scale, heavy tails drawn in."""
     own = roles.geometry_of(rows)
-    return replace(roles, even=EvenColumns.of(own, random_rows(own, _ROWS, _rng())))
-
-
-def _rng() -> np.random.Generator:
-    return np.random.default_rng(0)
+    return replace(roles, even=EvenColumns.of(own, random_rows(own, _ROWS, np.random.default_rng(0))))
 
 
 def _one_column_is_all(X: Array) -> bool:
@@ -80,14 +72,14 @@ def _one_column_is_all(X: Array) -> bool:
 def _is_free(model: LatentModel) -> bool:
     """Whether all is learned, and nothing was given in the units of the columns."""
     learned = model.hyperparameters != "fixed" and model.amplitude is None and model.diffusion_time is None
-    own_terms = (isinstance(model.linear, str) and model.linear == "auto") or model.linear is None
+    own_terms = model.linear is None or is_auto(model.linear)
     units = model.bandwidth is None and isinstance(model.anchors, str) and model.residual_columns is None
     return model.geometry is None and learned and own_terms and units
 
 
 def _representative(labels: Labels) -> IntArray:
     """Some of the labels, at least one of each class or of each output."""
-    order = random_order(labels.points, len(labels), _rng())
+    order = random_order(labels.points, len(labels), np.random.default_rng(0))
     y = labels.y[order]
     if y.ndim == 1:
         first = np.unique(y, return_index=True)[1]
@@ -100,6 +92,6 @@ def _trial(model: LatentModel, roles: ColumnRoles) -> LatentModel:
     """The model with these roles, and the ordinary kernel."""
     trial = copy.copy(model)
     trial._roles_, trial.n_eigenpairs = roles, "auto"
-    if isinstance(trial.kernel, str) and trial.kernel == "auto":
+    if is_auto(trial.kernel):
         trial.kernel = Heat()
     return trial

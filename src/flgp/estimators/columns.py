@@ -13,6 +13,7 @@ from .._typing import Array, IntArray
 from ..geometry.base import Geometry
 from ..rows.columns import select
 from ..rows.even import EvenColumns
+from .validation import is_auto
 
 
 @stored("scaled columns")
@@ -90,7 +91,7 @@ def choose_roles(
         covariates = np.array([j for j in others if j not in identifiers], dtype=np.intp)
         if len(covariates) == 0:
             raise ValueError("linear='all' finds no column that is neither a group nor a node's number.")
-    elif isinstance(linear, str) and linear == "auto":
+    elif is_auto(linear):
         used = {*own.tolist(), *grouped, *(() if local is None else local.index.tolist())}
         unused = np.array([j for j in others if j not in used], dtype=np.intp)
         covariates = unused if len(unused) else own if own_linear else None

@@ -11,10 +11,11 @@ from .._typing import Array, RowLike
 from ..geometry.base import FittedGeometry
 from ..geometry.graph import FittedGraph
 from ..likelihoods import Bernoulli, Categorical, Gaussian
-from ..rows.sources import is_distributed, is_streamed
+from ..rows.sources import in_memory
 from ..terms import Linear
 from .columns import ColumnRoles
 from .labels import Labels, Problem
+from .validation import is_auto
 
 if TYPE_CHECKING:
     from ._latent import LatentModel
@@ -50,14 +51,10 @@ def linear_terms(model: LatentModel, geometry: FittedGeometry, rows: RowLike) ->
                 f"linear_steps={steps} averages covariates, but there are none. Name columns of X in linear."
             )
         return [None]
-    if isinstance(model.linear, str) and model.linear == "auto" and roles.linear_is_own:
+    if is_auto(model.linear) and roles.linear_is_own:
         return [Linear.of(rows, roles.linear, roles.even, on_cloud=True)]
     as_given = Linear.of(rows, roles.linear)
-    held = (
-        rows.shape[0] * len(roles.linear) <= _MOST_WALKED
-        and not is_streamed(rows)
-        and not is_distributed(rows)
-    )
+    held = rows.shape[0] * len(roles.linear) <= _MOST_WALKED and in_memory(rows)
     if steps == 0 or (steps == "auto" and not (held and isinstance(geometry, FittedGraph))):
         return [as_given]
     try:
@@ -127,5 +124,5 @@ def local_kind(model: LatentModel, geometry: FittedGeometry, labels: Labels, pro
     if isinstance(likelihood, Gaussian):
         # A file that is small enough is as good as memory: joblib hands arrays on as such files.
         return BY_NEIGHBORS if labels.in_memory else None
-    free = model.amplitude is None and model.hyperparameters == "optimize" and model.geometry is None
+    free = model._learns_all and model.geometry is None
     return BY_FEATURES if free and len(labels) >= problem.fewest_labels else None

@@ -12,8 +12,9 @@ from .._progress import stage
 from .._typing import Array
 from ..kernels import get_kernel
 from ..likelihoods import Gaussian
+from ..process.component import Component
 from ..process.field import WeightField
-from ..process.mixture import Component, LatentFunction
+from ..process.mixture import LatentFunction
 from ..process.process import Process
 from ..rows.blocks import map_rows
 from ..terms import AMPLITUDE, TIME, Manifold, Terms
@@ -77,20 +78,15 @@ class HeatKernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Heat
         with self._fitting():
             self._check_parameters()
             rows = self._validated(X, reset=True)
-            self._choose_roles(rows, False)
+            self._roles_ = self._roles(False)
             if self.scaling == "even":
                 self._roles_ = on_one_scale(self._roles_, rows)
             geometry = self._fit_geometry(rows)
             with stage("spectrum"):
-                count = self.n_eigenpairs
-                count = geometry.n_eigenpairs(0) if isinstance(count, str) else int(count)
-                basis = geometry.basis(count, geometry.typical_bandwidth)
+                basis = geometry.basis(self._count_eigenpairs(geometry, 0), geometry.typical_bandwidth)
             self.amplitude_ = 1.0 if self.amplitude is None else float(self.amplitude)
-            self.diffusion_time_ = (
-                _time_of_thumb(basis.eigenvalues)
-                if self.diffusion_time is None
-                else float(self.diffusion_time)
-            )
+            given = self.diffusion_time
+            self.diffusion_time_ = _time_of_thumb(basis.eigenvalues) if given is None else float(given)
             manifold = Manifold(basis, get_kernel(self.kernel, self.nu))
             d = manifold.variances({TIME: self.diffusion_time_, AMPLITUDE: self.amplitude_})
             terms = Terms((manifold,))

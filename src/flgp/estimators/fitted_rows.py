@@ -41,6 +41,10 @@ class FittedRows:
         few = graph.n_rows * graph.n_neighbors * graph.n_sets <= _MOST_PAIRS
         return cls(rows.shape, rows.dtype, _first_look(rows), _digest(rows), places if few else None)
 
+    def places_of(self, X: Any) -> Blocks[CloudPlaces] | None:
+        """The places, if they are known and X has these rows."""
+        return self.places if self.places is not None and self.are(X) else None
+
     def are(self, X: Any) -> bool:
         """Whether X has the same rows, to the last bit: an array that was changed in place does not."""
         if not isinstance(X, np.ndarray) or X.shape != self.shape or X.dtype != self.dtype:

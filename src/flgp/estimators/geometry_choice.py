@@ -14,7 +14,7 @@ from ..geometry.point_cloud import PointCloud
 from ..geometry.tangent import TangentSphere
 from ..geometry.tangent_mesh import TangentMesh
 from ..process.learning import LearnedModel, Settings
-from ..rows.sources import is_distributed, is_streamed
+from ..rows.sources import in_memory
 from ..terms import Inputs
 from .composition import Composition
 from .labels import Labels
@@ -58,7 +58,7 @@ def candidates(model: LatentModel, rows: RowLike) -> list[Geometry]:
     if isinstance(first, TangentSphere | TangentMesh):
         return list(first.candidates())
     free = (model.n_anchors, model.n_neighbors, model.n_anchor_sets) == ("auto", "auto", "auto")
-    cheap = rows.shape[0] <= _COMPARED_ROWS and not is_streamed(rows) and not is_distributed(rows)
+    cheap = rows.shape[0] <= _COMPARED_ROWS and in_memory(rows)
     plain = isinstance(first, PointCloud) and isinstance(model.anchors, str) and model.anchors == "kmeans"
     if free and cheap and plain and model.base_kernel == "lae" and model.anchor_weights == "auto":
         return [first, graph_of_all()]

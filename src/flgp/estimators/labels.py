@@ -19,7 +19,7 @@ from .validation import check_row_values, check_weights
 @stored("labels")
 @dataclass(frozen=True)
 class Labels:
-    """Labelled points and what is known about each, m of them."""
+    """m labelled points, and what is known about each."""
 
     points: Array  # (m, p)
     y: Array  # (m,) classes, or (m, k) targets with NaN where one of several is missing
@@ -42,16 +42,11 @@ class Labels:
         """These, then `more`; which of them are right is to be judged again."""
         sizes = len(self), len(more)
         known = {name: _joined((values, more.known[name]), sizes) for name, values in self.known.items()}
-        return Labels(
-            np.concatenate([self.points, more.points]),
-            _same_kind(self.y, more.y),
-            known,
-            np.concatenate([self.row, more.row]),
-            self.in_memory,
-            None
-            if self.offset is None or more.offset is None
-            else np.concatenate([self.offset, more.offset]),
-        )
+        points, row = np.concatenate([self.points, more.points]), np.concatenate([self.row, more.row])
+        offset = None  # all labels have one, or none has
+        if self.offset is not None and more.offset is not None:
+            offset = np.concatenate([self.offset, more.offset])
+        return Labels(points, _same_kind(self.y, more.y), known, row, self.in_memory, offset)
 
     def beside(self, offset: Array | None) -> Labels:
         """The same with the offset of their rows, of that of all rows (n, k)."""

@@ -12,7 +12,7 @@ from .._typing import Array, RowLike
 from ..process.evidence import KnownValues
 from ..process.learning import LearnedModel
 from ..rows.sample import random_rows
-from ..rows.sources import is_distributed, is_streamed
+from ..rows.sources import in_memory
 from ..terms import AMPLITUDE, TIME, Manifold
 from ..terms.local.term import LENGTH_SCALE, VARIANCE
 from .composition import Composition
@@ -26,13 +26,7 @@ _SHARE_ROWS = 2_000
 # Coordinates of labelled points that a model keeps for `update`, about 400 MB.
 _KEPT_NUMBERS = 50_000_000
 # Attributes that a new posterior does not always set, or that it leaves out of date.
-_DATED = ("transduction_", "transduction_proba_", "chains_", "hyperparameter_posterior_", "_evidence_")
-
-
-def forget_dated(model: LatentModel) -> None:
-    """Drop what other labels make wrong."""
-    for name in _DATED:
-        model.__dict__.pop(name, None)
+DATED = ("transduction_", "transduction_proba_", "chains_", "hyperparameter_posterior_", "_evidence_")
 
 
 def keep_composition(model: LatentModel, composition: Composition) -> None:
@@ -46,9 +40,9 @@ def keep_composition(model: LatentModel, composition: Composition) -> None:
 
 def keep_learned(model: LatentModel, learned: LearnedModel, labels: Labels) -> None:
     """Hyperparameters and what the search says about them, one entry for each latent function."""
-    manifold = next((part for part in learned.terms.parts if isinstance(part, Manifold)), None)
+    manifold = learned.terms.find(Manifold)
     if manifold is not None:
-        model.kernel_ = manifold.kernel
+        model.kernel_ = manifold[0].kernel
     functions = learned.functions
     model._known_ = [
         KnownValues(f.best.values, f.best.likelihood, f.evidence.local, learned.least_squares)
@@ -73,7 +67,7 @@ def term_shares(model: LatentModel, rows: RowLike | None) -> dict[str, float]:
     Over the labelled ones where the rows are not at hand, or would have to be read once more.
     """
     process = model._process_
-    if rows is None or is_distributed(rows) or is_streamed(rows):
+    if rows is None or not in_memory(rows):
         X = model._labels_.points[:_SHARE_ROWS] if model._labels_ is not None else model._examples_
     else:
         X = random_rows(rows, _SHARE_ROWS, np.random.default_rng(0))

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from .._threads import blas_for
 from ..likelihoods import Gaussian
 from ..process.learning import LearnedModel
 from ..process.local_search import LocalOptions, keep_local, learn_local, learn_shared_local
 from ..terms import Inputs
 from ._model import FEWEST_NUMBERS
+from .composition import BY_NEIGHBORS
+from .geometry_choice import Attempt
 
 if TYPE_CHECKING:
     from ._latent import LatentModel
@@ -19,8 +22,16 @@ if TYPE_CHECKING:
 _NEIGHBORS, _MANY_NEIGHBORS, _FEW_LABELS, _DENSE_LABELS = 30, 60, 2_000, 1_000
 
 
-def with_local(model: LatentModel, learned: LearnedModel, inputs: Inputs) -> LearnedModel:
-    """The functions with such a term where they have one; `inputs` are the labelled rows."""
+def with_local(model: LatentModel, found: Attempt) -> Attempt:
+    """The same with a local term by neighbours, where the model has one."""
+    if found.composition.local_kind != BY_NEIGHBORS:
+        return found
+    with blas_for(found.settings.n_eigenpairs):
+        return replace(found, learned=_learned(model, found.learned, found.inputs))
+
+
+def _learned(model: LatentModel, learned: LearnedModel, inputs: Inputs) -> LearnedModel:
+    """The functions with a local term where they have one; `inputs` are the labelled rows."""
     options = LocalOptions(model.residual_kernel, _count(model, learned, inputs), model.residual == "local")
     features, points = learned.terms.features(inputs), inputs.coordinates
     assert points is not None

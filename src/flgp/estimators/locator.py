@@ -26,8 +26,7 @@ class Locator:
     @classmethod
     def of(cls, model: HeatKernelModel) -> Locator:
         """That of a fitted model."""
-        scale = getattr(model, "_local_scale_", None)
-        return cls(model.geometry_, model._roles_, model._process_.has_local, scale)
+        return cls(model.geometry_, model._roles_, model._process_.has_local, model._local_scale_)
 
     def __call__(self, X: Array, places: Places | None = None) -> Inputs:
         """Inputs at rows (b, p), whose places may be known."""

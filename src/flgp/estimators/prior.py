@@ -13,7 +13,7 @@ def prior_variances(model: HeatKernelModel) -> Array:
     """D (M,): the prior variance of each eigenfunction of `model.basis_`, averaged over latent functions."""
     process = model._process_
     for layer, terms in enumerate(process.layers):
-        for term, span in zip(terms.parts, terms.spans(), strict=True):
+        for term, span in terms.spanned():
             if isinstance(term, Manifold) and term.basis.bandwidth == model.basis_.bandwidth:
                 parts = [part for f in process.functions for part in f.components if part.layer == layer]
                 weights = np.array([part.weight for part in parts])

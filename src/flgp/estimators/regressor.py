@@ -9,28 +9,31 @@ from typing import Any, Literal, Self, TypeAlias, TypedDict, Unpack, overload
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
-from ..likelihoods import Gaussian, Heteroscedastic, Likelihood, Observations, Ordinal, get_likelihood
-from ..process.evidence import KnownValues, Target
+from ..likelihoods import Gaussian, Heteroscedastic, Likelihood, Ordinal
+from ..process.evidence import KnownValues
 from ..process.parts import PredictedParts
-from ..terms import Constant
 from ..terms.base import View
 from ._docs import documented
 from ._fitting import fit_model, update_model
 from ._latent import LatentModel, interval_levels
 from ._model import FEWEST_NUMBERS
+from .answers import answers, remembered, transduced
 from .labels import Labels, Problem, checked_targets, labeled_targets
 from .learned_attributes import scalar_or_array, single_or_list
 from .offsets import check_offset, row_sizes, same_use, training_offset
-from .regression_checks import check_likelihood_suits, check_linkable, check_outputs
-from .validation import check_choice, check_count, check_positive, check_row_values, refuse_repeats
+from .regression_targets import check_linkable, regression_targets
+from .validation import (
+    check_choice,
+    check_count,
+    check_positive,
+    check_row_values,
+    seeded,
+)
 
 MEANS = ("constant", "zero")
-RESIDUALS = ("local", "auto")
 
 No: TypeAlias = Literal[False]
 Yes: TypeAlias = Literal[True]
@@ -116,7 +119,6 @@ class FLGPRegressor(RegressorMixin, LatentModel):
     noise_variance: float | None = None
     likelihood: str | Likelihood = "gaussian"
     mean: str = "constant"
-    residual: str | None = "auto"
     shared: bool = False
     coregionalization: int | None = None
 
@@ -168,7 +170,7 @@ class FLGPRegressor(RegressorMixin, LatentModel):
             rows = self._with_unlabeled(X, X_unlabeled)
             geometry = fit_model(self, rows, labels, self._problem(labels))
             self._keep_likelihood()
-            found = self._transduced(geometry, rows, self._predictive_mean, own)
+            found = transduced(self, geometry, rows, self._predictive_mean, own)
             if found is not None:
                 self.transduction_ = found
         return self
@@ -233,53 +235,16 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         super()._check_parameters()
         check_positive("noise_variance", self.noise_variance)
         check_choice("mean", self.mean, MEANS)
-        check_choice("residual", self.residual, RESIDUALS, optional=True)
         if not isinstance(self.shared, bool | np.bool_):
             raise ValueError(f"shared={self.shared!r} must be True or False.")
         if self.coregionalization is not None:
             check_count("coregionalization", self.coregionalization)
             check_linkable(self)
 
-    def _likelihood(self) -> Likelihood:
-        likelihood = get_likelihood(self.likelihood)
-        if self.noise_variance is None:
-            return likelihood
-        if "noise_variance" not in likelihood.parameter_names:
-            raise ValueError(
-                f"noise_variance is given, but the {likelihood.name} likelihood has none. Leave it at None."
-            )
-        return likelihood.with_parameters(noise_variance=float(self.noise_variance))
-
     def _problem(self, labels: Labels, known: Sequence[KnownValues] | None = None) -> Problem:
         """A latent function for each column of y; `known` are values to keep."""
-        likelihood, outputs = self._likelihood(), range(labels.y.shape[1])
-        check_likelihood_suits(self, likelihood, labels.y)
-        rank = int(self.coregionalization or 0)
-        if rank:
-            check_outputs(likelihood, len(outputs), rank)
-        kept = [None] * len(outputs) if known is None else known
-        targets = [self._target(labels, i, likelihood, kept[i]) for i in outputs]
-        return Problem(targets, FEWEST_NUMBERS, bool(self.shared), rank)
-
-    def _target(
-        self, labels: Labels, output: int, likelihood: Likelihood, known: KnownValues | None
-    ) -> Target:
-        rows = np.flatnonzero(~np.isnan(labels.y[:, output]))
-        if len(rows) == 0:
-            which = "y" if labels.y.shape[1] == 1 else f"column {output} of y"
-            raise ValueError(f"{which} has no labelled row: every value is NaN. Label at least one row.")
-        part = labels.take(rows)
-        offset = None if part.offset is None else part.offset[:, output]
-        obs = Observations.of(part.y[:, output], row=part.row, offset=offset, **part.known)
-        likelihood = likelihood.for_labels(obs)
-        likelihood.validate(obs)
-        obs = likelihood.absorb_weights(obs)
-        refuse_repeats(obs.weight)
-        constant = Constant()
-        if self.mean == "constant":
-            scale = likelihood.latent_scale(likelihood.without_offset(obs))
-            constant = Constant(likelihood.constant_beside_offset(obs), scale**2)
-        return Target(rows, obs, likelihood, constant, known)
+        targets = regression_targets(self, labels, known)
+        return Problem(targets, FEWEST_NUMBERS, bool(self.shared), int(self.coregionalization or 0))
 
     def _keep_likelihood(self) -> None:
         fitted = [known.likelihood for known in self._known_]
@@ -366,24 +331,23 @@ class FLGPRegressor(RegressorMixin, LatentModel):
             `parts.mean` and `parts.variance` of f, and `parts["manifold"].mean`, … of each term; arrays of
             the shape of `mean`.
         """
-        check_is_fitted(self)
+        X = self._asked(X)
         if return_std + return_cov + return_parts > 1:
             raise ValueError("Ask for only one of return_std, return_cov and return_parts.")
-        X = self._validated(X, reset=False)
         size, own = self._sizes(X, exposure, trials), self._offset_of(offset, X)
         if return_cov:
             return self._with_covariance(X, size, own)
         if return_parts:
-            return self._answer(X, self._predictive_mean, size, own), self._predicted_parts(X)
+            return answers(self, X, self._predictive_mean, size, own), self._predicted_parts(X)
         if not return_std:
-            known = None if self._with_offset_ or size is not None else self._remembered(X, "transduction_")
-            return self._answer(X, self._predictive_mean, size, own) if known is None else known
+            known = None if self._with_offset_ or size is not None else remembered(self, X, "transduction_")
+            return answers(self, X, self._predictive_mean, size, own) if known is None else known
 
         def mean_and_std(views: Sequence[View], size: Array | None = None) -> tuple[Array, Array]:
             parts = [f.predictive_moments(at, size) for f, at in self._process_.each(views)]
             return self._columns([p[0] for p in parts]), self._columns([np.sqrt(p[1]) for p in parts])
 
-        return self._answer(X, mean_and_std, size, own)
+        return answers(self, X, mean_and_std, size, own)
 
     @available_if(_has_levels)
     def predict_proba(self, X: Any, *, offset: Any = None) -> Array:
@@ -405,7 +369,7 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         def levels(views: Sequence[View]) -> Array:
             return functions[0].level_probabilities([view.of_function(0) for view in views])
 
-        return self._answer(X, levels, offset=self._offset_of(offset, X))
+        return answers(self, X, levels, offset=self._offset_of(offset, X))
 
     def _chances(self, X: Array, offset: Array | None) -> None:
         return None
@@ -444,7 +408,7 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         def deviations(views: Sequence[View]) -> Array:
             return self._columns([np.sqrt(function.noise_variance(views)) for function in functions])
 
-        return self._answer(X, deviations)
+        return answers(self, X, deviations)
 
     def predict_interval(
         self, X: Any, coverage: float = 0.95, *, exposure: Any = None, trials: Any = None, offset: Any = None
@@ -468,7 +432,7 @@ class FLGPRegressor(RegressorMixin, LatentModel):
             each = self._process_.each(views)
             return self._columns([f.predictive_quantiles(own, levels, size) for f, own in each], axis=2)
 
-        return self._answer(X, ends, self._sizes(X, exposure, trials), self._offset_of(offset, X))
+        return answers(self, X, ends, self._sizes(X, exposure, trials), self._offset_of(offset, X))
 
     def sample_y(
         self,
@@ -499,7 +463,7 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         """
         X = self._asked(X)
         size, own = self._sizes(X, exposure, trials), self._offset_of(offset, X)
-        rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
+        rng = seeded(random_state)
         with self._working():
             views = self._process_.at(replace(self._inputs(X), offset=own))
             return self._columns(self._process_.draws_of_y(views, n_samples, rng, size, prior))
@@ -526,7 +490,7 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         own = {name: None if column is None else column[rows] for name, column in values.items()}
         weight, shift = own.pop("sample_weight"), self._offset_of(offset, X)
         shift = None if shift is None else shift[rows]
-        prediction = self._answer(X[rows], self._predictive_mean, self._sizes(X[rows], **own), shift)
+        prediction = answers(self, X[rows], self._predictive_mean, self._sizes(X[rows], **own), shift)
         return scaled_r2(targets[rows], prediction, weight)
 
     def __sklearn_tags__(self) -> Any:

@@ -92,13 +92,13 @@ def suggest(
 
 
 def _for_classes(model: LatentModel, n_classes: int) -> str:
-    labels = getattr(model, "_labels_", None)
+    labels = model._labels_
     return "typical" if labels is not None and len(labels) < _FEW_LABELS * n_classes else "coverage"
 
 
 def _on_graph(model: LatentModel, modes: float, n: int) -> tuple[Callable[[Array], Array], Array]:
-    """Features of rows, with so many modes for each label there will be; and the labelled points."""
-    labels = getattr(model, "_labels_", None)
+    """Features of rows, with this many modes for each label there will be; and the labelled points."""
+    labels = model._labels_
     known = np.empty((0, model.n_features_in_)) if labels is None else np.asarray(labels.points)
     time = diffusion_time(model.eigenvalues_, modes * (len(known) + n))
 
@@ -200,7 +200,7 @@ def _noise(model: LatentModel, function: LatentFunction, X: Array, k: int, offse
 
 def _has_label(model: LatentModel, X: Array) -> BoolArray:
     """Which rows are points that have a label already."""
-    known = getattr(model, "_labels_", None)
+    known = model._labels_
     if known is None:
         warnings.warn(
             "The model does not hold its labels (it was saved with compact=True, or there are too many), so "

@@ -28,9 +28,14 @@ def check_choice(name: str, value: Any, choices: Sequence[str], optional: bool =
         raise ValueError(f"{name}={value!r} is not known. Use one of {known}.")
 
 
+def is_auto(value: Any) -> bool:
+    """Whether a parameter is "auto", which an array cannot be asked with `==`."""
+    return isinstance(value, str) and value == "auto"
+
+
 def check_count(name: str, value: Any, minimum: int = 1, auto: bool = False) -> None:
     """`value` must be an integer of at least `minimum`, or "auto"."""
-    if auto and isinstance(value, str) and value == "auto":
+    if auto and is_auto(value):
         return
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < minimum:
         hint = ' or "auto"' if auto else ""
@@ -45,6 +50,11 @@ def check_seed(random_state: Any) -> None:
         raise ValueError(
             f"random_state={random_state!r} is not a valid seed. Use an integer from 0 to 2**32 - 1, or None."
         ) from error
+
+
+def seeded(random_state: Any) -> np.random.Generator:
+    """Random numbers from what scikit-learn takes as a seed."""
+    return np.random.default_rng(check_random_state(random_state).randint(2**31))
 
 
 def check_positive(name: str, value: Any, optional: bool = True, zero: bool = False) -> None:

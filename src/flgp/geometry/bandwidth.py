@@ -13,8 +13,8 @@ from .base import Eigenbasis, FittedGeometry
 _REFINEMENTS = 3
 
 
-class Attempt(Protocol):
-    """What was learned on one basis."""
+class Rated(Protocol):
+    """What was learned on one basis, and how good it is."""
 
     @property
     def basis(self) -> Eigenbasis:
@@ -27,7 +27,7 @@ class Attempt(Protocol):
         ...
 
 
-A = TypeVar("A", bound=Attempt)
+A = TypeVar("A", bound=Rated)
 
 
 def search_basis(

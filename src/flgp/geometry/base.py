@@ -19,6 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from .._typing import Array, IntArray, RowLike
+from ..rows.blocks import Blocks
 
 
 class Places(Protocol):
@@ -121,7 +122,7 @@ class FittedGeometry(Protocol):
         """Coordinates (b, k) whose Euclidean distance is right at short range; None: there are none."""
         ...
 
-    def fitted_places(self) -> Any:
+    def fitted_places(self) -> Blocks[Any] | None:
         """Blocks of the places of the fitted rows; None where they must be located again."""
         ...
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -36,14 +36,6 @@ class NodePlaces:
 
     rows: SparseRows
     closeness: Array  # (b,)
-
-
-class Eigenfunctions(Protocol):
-    """The formula of some eigenfunctions."""
-
-    def __call__(self, points: Array) -> Array:
-        """φ (b, M) at points (b, k)."""
-        ...
 
 
 class ByFormula(ABC):
@@ -76,7 +68,7 @@ class FunctionBasis(ByFormula):
     """A formula on a geometry of one part."""
 
     eigenvalues: Array  # (M,)
-    functions: Eigenfunctions
+    functions: Callable[[Array], Array]  # φ (b, M) at points (b, k)
 
     n_parts = 1
     n_capped = 0
@@ -199,6 +191,15 @@ def time_unit(eigenvalues: Array) -> float:
 def scan(rows: RowLike, function: Callable[[Array, int], T], combine: Callable[[T, T], T]) -> T:
     """`function` of each block of rows (b, q) and the number of its first row, combined."""
     return row_blocks(rows).map_at(function).reduce(lambda result: result, combine)
+
+
+def check_rows(rows: RowLike, check: Callable[[Array, int], object]) -> None:
+    """`check` each block of rows (b, q), given the number of its first row: it raises what is wrong."""
+
+    def checked(block: Array, start: int) -> None:
+        check(block, start)
+
+    scan(rows, checked, lambda first, second: None)
 
 
 def refuse(bad: BoolArray, start: int, message: str) -> None:

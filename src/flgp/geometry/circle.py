@@ -8,7 +8,7 @@ import numpy as np
 
 from .._stored import stored
 from .._typing import Array, RowLike
-from .bases import FunctionBasis, Known, LeadingColumns, PointPlaces, finite, is_number, scan
+from .bases import FunctionBasis, Known, LeadingColumns, PointPlaces, check_rows, finite, is_number
 
 
 @stored("circle")
@@ -33,7 +33,7 @@ class Circle(LeadingColumns):
     def fit(self, rows: RowLike, rng: np.random.Generator) -> FittedCircle:
         """Check that rows (n, 1) are finite."""
         self.check_width(rows)
-        scan(rows, finite, lambda first, second: first)
+        check_rows(rows, finite)
         return FittedCircle(float(self.period))
 
 

@@ -9,6 +9,7 @@ from scipy.sparse.linalg import splu
 
 from .._threads import blas_for
 from .._typing import Array, IntArray
+from .eigensolvers import with_fixed_signs
 from .krylov import leading_by_lanczos
 from .spectrum import variance_caps
 
@@ -104,8 +105,7 @@ def _of_part(stiffness: sparse.csr_array, mass: Array, count: int) -> tuple[Arra
         values, vectors = _by_inverse(matrix, count, 1.0 / mass.sum())
     # The first pair is known: 0 and a constant.
     values[0], vectors[:, 0] = 0.0, np.sqrt(mass / mass.sum())
-    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(count)])
-    return np.maximum(values, 0.0), vectors * (signs * root[:, None])
+    return np.maximum(values, 0.0), with_fixed_signs(vectors) * root[:, None]
 
 
 def _by_inverse(matrix: sparse.csc_array, count: int, shift: float) -> tuple[Array, Array]:

@@ -57,7 +57,7 @@ def leading_eigenpairs(
     size = matrix.shape[0]
     count = min(count, size)
     if is_dense(size, count):
-        return _dense(matrix, count)
+        return dense_eigenpairs(matrix, count)
     if matrix.nnz > HEAVY_ROW * size:
         found = _lanczos(matrix, count, tolerance)
         if found is not None:
@@ -78,22 +78,24 @@ def _lanczos(matrix: sparse.csr_array, count: int, tolerance: float) -> tuple[Ar
     return values[order], vectors[:, order]
 
 
-def _dense(matrix: sparse.csr_array, count: int) -> tuple[Array, Array]:
-    with blas_for(matrix.shape[0]):
-        return dense_eigenpairs(matrix.toarray(), count)
-
-
-def dense_eigenpairs(matrix: Array, count: int) -> tuple[Array, Array]:
-    """The largest eigenvalues (count,), descending, of a symmetric array, and their vectors (size, count)."""
-    size = len(matrix)
+def dense_eigenpairs(matrix: Array | sparse.csr_array, count: int) -> tuple[Array, Array]:
+    """As `leading_eigenpairs`, for any symmetric matrix, by LAPACK."""
+    table, size = matrix if isinstance(matrix, np.ndarray) else matrix.toarray(), matrix.shape[0]
     whole = size <= _WHOLE_SIZE or count > size // 2  # all pairs are then faster than some
-    if not whole:
-        values, vectors = linalg.eigh(matrix, subset_by_index=(size - count, size - 1), check_finite=False)
-        # LAPACK's solver for partial spectra can lose some of many eigenvalues that nearly agree.
-        whole = len(values) < count
-    if whole:
-        values, vectors = linalg.eigh(matrix, driver="evd", check_finite=False)
+    with blas_for(size):
+        if not whole:
+            values, vectors = linalg.eigh(table, subset_by_index=(size - count, size - 1), check_finite=False)
+            # LAPACK's solver for partial spectra can lose some of many eigenvalues that nearly agree.
+            whole = len(values) < count
+        if whole:
+            values, vectors = linalg.eigh(table, driver="evd", check_finite=False)
     return values[::-1][:count].copy(), vectors[:, ::-1][:, :count].copy()
+
+
+def with_fixed_signs(vectors: Array) -> Array:
+    """The columns (size, k), with signs that do not depend on the solver: the largest entry is positive."""
+    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])])
+    return vectors * np.where(signs == 0, 1.0, signs)
 
 
 def filtered_subspace(
@@ -135,7 +137,7 @@ def filtered_subspace(
         if n_rounds % _PATIENCE == 0:
             # No gap beyond the block, as in a graph of many nearly separate parts: go dense, or widen it.
             if size <= DENSE_REFUGE:
-                return _dense(matrix, count)
+                return dense_eigenpairs(matrix, count)
             more = min(block.shape[1], size - block.shape[1], _LARGEST_BLOCK // size - block.shape[1])
             if more > 0:
                 block = np.column_stack([block, rng.standard_normal((size, more))])

@@ -10,8 +10,17 @@ from scipy import sparse
 
 from .._stored import stored
 from .._typing import Array, RowLike
-from .bases import Known, LeadingColumns, NodeBasis, NodePlaces, at_nodes, node_eigenpairs, node_numbers, scan
-from .krylov import leading_by_filter
+from .bases import (
+    Known,
+    LeadingColumns,
+    NodeBasis,
+    NodePlaces,
+    at_nodes,
+    check_rows,
+    node_eigenpairs,
+    node_numbers,
+)
+from .chebyshev import leading_by_filter
 from .spectrum import fit_spectrum
 
 # Relative difference between a matrix and its transpose that counts as rounding.
@@ -51,7 +60,7 @@ class Graph(LeadingColumns):
         """Check that rows (n, 1) are numbers of nodes."""
         self.check_width(rows)
         n_nodes = self.adjacency.shape[0]
-        scan(rows, lambda block, start: node_numbers(block, n_nodes, "node", start)[:0], lambda one, two: one)
+        check_rows(rows, lambda block, start: node_numbers(block, n_nodes, "node", start))
         return FittedGraph(n_nodes, self.adjacency)
 
 

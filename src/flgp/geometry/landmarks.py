@@ -1,11 +1,4 @@
-"""The geometry of the GLGP (Dunson, Wu and Wu): every point joined to all landmarks or to the near ones.
-
-With k the SE kernel, q_j = Σ_i k(u_i, u_j) over the landmarks, W_ij = k_ij / (q_i q_j) and d_i = Σ_j W_ij,
-the eigenpairs are those of d^(-1/2) W d^(-1/2), mapped back by d^(-1/2). A point x has the row
-z_j(x) ∝ k(x, u_j) / q_j, which at a landmark is its row of the random walk W / d. So φ(x) = z(x) B with
-B = eigenvectors / eigenvalues gives the eigenvectors at the landmarks and extends them to all other points
-(Nyström's formula).
-"""
+"""The geometry of the GLGP (Dunson, Wu and Wu): every point joined to all landmarks or to the near ones."""
 
 from __future__ import annotations
 
@@ -15,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from .._linalg import squared_distances
 from .._progress import stage
 from .._stored import REBUILT, stored
 from .._threads import blas_for
@@ -24,29 +16,25 @@ from ..rows.blocks import Blocks, row_blocks
 from ..rows.sources import is_streamed
 from .base import MatrixRows, closeness_of
 from .bases import Quantities
-from .eigensolvers import ROUGH, dense_eigenpairs
-from .krylov import leading_by_lanczos
+from .eigensolvers import ROUGH
+from .landmark_walk import (
+    BLOCK_ENTRIES,
+    TOLERANCE,
+    Matrix,
+    dense_spectrum,
+    joined_pairs,
+    sparse_spectrum,
+    walk_rows,
+)
 from .point_cloud.anchors import choose_anchors
 from .point_cloud.cloud import BANDWIDTH_GRID
 from .point_cloud.defaults import auto_eigenpairs
 from .point_cloud.neighbors import NeighborSearch
-from .spectrum import Spectrum, SpectrumBasis, fit_spectrum
-
-Matrix = Any  # (b, s): an array, or a sparse csr_array
+from .spectrum import SpectrumBasis
 
 # The paper's grid if all pairs are joined, in units of their mean squared distance. If only near pairs are
 # joined, that unit is small, as for FLGP, and the grid is that of FLGP.
 ALL_PAIRS_BANDWIDTHS = np.geomspace(0.001, 1.0, 20)
-# Entries of one block of rows × landmarks (64-bit: 32 MB).
-_BLOCK_ENTRIES = 4_000_000
-# Dense `eigh` up to this many landmarks; Lanczos beyond.
-_DENSE_SIZE = 1500
-_TOLERANCE = 1e-8
-# Entries of the normalised matrix below this are negligible; they are dropped if the others are fewer than
-# this fraction.
-_NEGLIGIBLE, _SPARSE_SHARE = 1e-13, 0.3
-# The lift divides by the eigenvalue.
-_SMALLEST_EIGENVALUE = 1e-4
 # Points farther off, in radii of the landmarks, see them all in one direction.
 _FAR_OFF = 1e6
 
@@ -73,7 +61,7 @@ class LandmarkBasis(SpectrumBasis):
 
     def rows(self, places: LandmarkPlaces) -> MatrixRows:
         """Row-normalised cross kernel, divided by the column sums of the landmarks."""
-        return MatrixRows(_walk(places.pairs, self.log_ratio, 4.0 * self.bandwidth**2))
+        return MatrixRows(walk_rows(places.pairs, self.log_ratio, 4.0 * self.bandwidth**2))
 
 
 @stored("landmark geometry")
@@ -114,12 +102,9 @@ class FittedLandmarks:
     mean_sqdist: float  # over the joined pairs of landmarks, which bandwidths are relative to
     reach: Array | None = None
     given_bandwidth: float | None = None
-    among_landmarks: Matrix = field(
-        default=None, metadata=REBUILT, repr=False
-    )  # (s, s) squared distances, during a fit
-    blocks: Blocks[Array] | None = field(
-        default=None, metadata=REBUILT, repr=False
-    )  # of the fitted rows, during a fit
+    # During a fit: squared distances (s, s), and the fitted rows.
+    among_landmarks: Matrix = field(default=None, metadata=REBUILT, repr=False)
+    blocks: Blocks[Array] | None = field(default=None, metadata=REBUILT, repr=False)
     search: Any = field(default=None, metadata=REBUILT, repr=False)
 
     def __post_init__(self) -> None:
@@ -188,10 +173,10 @@ class FittedLandmarks:
         with blas_for(pairs.shape[0]):
             if sparse.issparse(pairs):
                 start = None if near is None else near.spectrum
-                q, spectrum = _sparse_spectrum(pairs, scale, n_eigenpairs, start)
+                q, spectrum = sparse_spectrum(pairs, scale, n_eigenpairs, start)
             else:
-                tolerance = _TOLERANCE if near is None else ROUGH
-                q, spectrum = _dense_spectrum(pairs, scale, n_eigenpairs, tolerance)
+                tolerance = TOLERANCE if near is None else ROUGH
+                q, spectrum = dense_spectrum(pairs, scale, n_eigenpairs, tolerance)
         return LandmarkBasis(spectrum, epsilon, -np.log(q))
 
     def frozen(self) -> Self:
@@ -212,7 +197,7 @@ def join_to_landmarks(
     reach = None if n_neighbors is None else search(landmarks, r)[1][:, -1] * (1 + 1e-9)
     among = joined_pairs(landmarks, landmarks, r, reach)
     mean_sqdist = float(among.sum()) / (among.nnz if sparse.issparse(among) else among.size)
-    blocks = row_blocks(rows, max(64, _BLOCK_ENTRIES // s))
+    blocks = row_blocks(rows, max(64, BLOCK_ENTRIES // s))
     farthest = blocks.reduce(lambda X: float(search(X, 1)[1].max()), max)
     # If every point is a landmark this is 0, but points within a step of the graph are not far off either.
     step = float(search(landmarks, min(4, s))[1][:, -1].mean())
@@ -227,111 +212,3 @@ def join_to_landmarks(
         blocks=None if is_streamed(rows) else blocks,
         search=search,
     )
-
-
-def joined_pairs(X: Array, landmarks: Array, r: int, reach: Array | None) -> Matrix:
-    """Squared distances to the landmarks (b, s): all, or (sparse) those of joined pairs."""
-    unit = float(np.sqrt(landmarks.var(axis=0).sum()))
-    if reach is None:
-        return squared_distances(X, landmarks, unit)
-    parts = []
-    for block in _tiles(X, len(landmarks)):
-        sqdist = squared_distances(block, landmarks, unit)
-        rth_nearest = np.partition(sqdist, r - 1, axis=1)[:, r - 1]
-        row, column = np.nonzero(sqdist <= np.maximum(rth_nearest[:, None], reach))
-        parts.append(sparse.csr_array((sqdist[row, column], (row, column)), shape=sqdist.shape))
-    return sparse.csr_array(sparse.vstack(parts)) if len(parts) > 1 else parts[0]
-
-
-def _tiles(X: Array, width: int) -> list[Array]:
-    rows = max(64, _BLOCK_ENTRIES // width)
-    return [X[start : start + rows] for start in range(0, len(X), rows)]
-
-
-def _walk(pairs: Matrix, log_ratio: Array, scale: float) -> Matrix:
-    """Rows z (b, s) ∝ exp(-d²/scale)·ratio that sum to 1, in the log domain to avoid 0/0."""
-    if not sparse.issparse(pairs):
-        # Relative to the nearest landmark: far away, distances in units of the scale would overflow.
-        logit = (pairs.min(axis=1, keepdims=True) - pairs) / scale
-        logit += log_ratio
-        logit -= logit.max(axis=1, keepdims=True)
-        z = np.exp(logit, out=logit)
-        z /= z.sum(axis=1, keepdims=True)
-        return z
-    logit = log_ratio[pairs.indices] - pairs.data / scale
-    starts = pairs.indptr[:-1]
-    counts = np.diff(pairs.indptr)
-    weight = np.exp(logit - np.repeat(np.maximum.reduceat(logit, starts), counts))
-    weight /= np.repeat(np.add.reduceat(weight, starts), counts)
-    return sparse.csr_array((weight, pairs.indices, pairs.indptr), shape=pairs.shape)
-
-
-def _dense_spectrum(
-    sqdist: Array, scale: float, n_eigenpairs: int, tolerance: float
-) -> tuple[Array, Spectrum]:
-    """Column sums q and the leading eigenpairs of a graph with all pairs joined."""
-    W = np.exp(sqdist / -scale)
-    q = W.sum(axis=1)
-    W /= q[:, None]
-    W /= q
-    root = 1.0 / np.sqrt(W.sum(axis=1))
-    W *= root[:, None]
-    W *= root
-    values, vectors = _leading_eigenpairs(W, min(n_eigenpairs, len(W)), tolerance)
-    keep = values > _SMALLEST_EIGENVALUE
-    values, vectors = np.minimum(values[keep], 1.0), vectors[:, keep] * root[:, None]
-    lift = _normalized(vectors) / values
-    return q, Spectrum(1.0 - values, lift, np.zeros(len(W), dtype=np.int64), 0)
-
-
-def _leading_eigenpairs(matrix: Array, count: int, tolerance: float) -> tuple[Array, Array]:
-    """Largest eigenvalues, descending, with vectors whose signs do not depend on the solver."""
-    size = len(matrix)
-    found = None
-    if size > _DENSE_SIZE and count <= size // 4:
-        # A small bandwidth leaves few entries that matter, and products with those are much faster.
-        counting = matrix > _NEGLIGIBLE
-        few = counting.mean() < _SPARSE_SHARE
-        precision = np.float64 if tolerance <= _TOLERANCE else np.float32
-        small = sparse.csr_array(np.where(counting, matrix, 0.0)) if few else matrix
-        small = small.astype(precision, copy=False)
-        # Sixteen vectors at a time: the matrix is read once for all of them.
-        found = leading_by_lanczos(
-            lambda columns: (small @ columns.astype(precision)).astype(np.float64),
-            size,
-            count,
-            tolerance,
-            patient=False,
-        )
-    # A tiny bandwidth leaves nearly the identity, which only the dense solver can handle.
-    values, vectors = dense_eigenpairs(matrix, count) if found is None else found
-    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(count)])
-    return values, vectors * signs
-
-
-def _sparse_spectrum(
-    sqdist: sparse.csr_array, scale: float, n_eigenpairs: int, near: Spectrum | None
-) -> tuple[Array, Spectrum]:
-    """The same for a graph with near pairs joined, by `fit_spectrum`, which handles connected parts.
-
-    That solver expects eigenvalues in [0, 1], but those of a truncated kernel may be negative. So it gets the
-    lazy walk, which stays in place half of the time: eigenvalues (1 + λ) / 2, the same vectors.
-    """
-    W = sqdist.copy()
-    W.data = np.exp(sqdist.data / -scale)
-    q = np.asarray(W.sum(axis=1)).ravel()
-    W = sparse.csr_array(sparse.diags_array(1.0 / q) @ W @ sparse.diags_array(1.0 / q))
-    lazy = sparse.csr_array(W + sparse.diags_array(W.sum(axis=1)))
-    # Rows of the walk sum to 1, so the mass of all landmarks is their number.
-    lazy *= len(q) / lazy.sum()
-    found = fit_spectrum(lazy, len(q), n_eigenpairs, near)
-    sigma = 1.0 - found.eigenvalues  # roots of the eigenvalues: FLGP takes one step of two halves
-    values = np.minimum(2.0 * sigma**2 - 1.0, 1.0)
-    keep = values > _SMALLEST_EIGENVALUE
-    lift = _normalized(found.lift[:, keep]) / values[keep]
-    return q, replace(found, eigenvalues=1.0 - values[keep], lift=lift, n_capped=0)
-
-
-def _normalized(vectors: Array) -> Array:
-    """Columns of length √n."""
-    return vectors * (np.sqrt(len(vectors)) / np.linalg.norm(vectors, axis=0))

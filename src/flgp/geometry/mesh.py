@@ -19,6 +19,7 @@ from .bases import (
     NodeBasis,
     NodePlaces,
     at_nodes,
+    check_rows,
     finite,
     no_columns,
     node_eigenpairs,
@@ -80,7 +81,7 @@ class Mesh:
         fitted = FittedMesh(self.vertices, self.faces, self.columns(rows.shape[1]), 1.0)
         if fitted.n_columns == 1:
             n = len(self.vertices)
-            scan(rows, lambda block, start: node_numbers(block, n, "vertex", start)[:0], lambda one, two: one)
+            check_rows(rows, lambda block, start: node_numbers(block, n, "vertex", start))
             return fitted
         far = _FAR * float(np.linalg.norm(np.ptp(self.vertices, axis=0)))
 

@@ -18,8 +18,8 @@ from .._stored import stored
 from .._threads import thread_map, threads
 from .._typing import Array, IntArray
 from .base import Rows
-from .eigensolvers import FINE, ROUGH
-from .krylov import quickest_eigenpairs
+from .chebyshev import quickest_eigenpairs
+from .eigensolvers import FINE, ROUGH, with_fixed_signs
 
 # The lift divides by σ: smaller ones carry no signal and would only amplify rounding.
 _SMALLEST_SIGMA = 1e-4
@@ -121,10 +121,8 @@ def link_parts(spectrum: Spectrum, nearest: IntArray) -> Spectrum:
     labels, count = spectrum.components[nearest], spectrum.n_components
     pairs = (labels[:, :1].repeat(labels.shape[1], axis=1).ravel(), labels.ravel())
     links = sparse.csr_array((np.ones(labels.size), pairs), shape=(count, count))
-    return replace(
-        spectrum,
-        components=connected_components(links, directed=False)[1].astype(np.int64)[spectrum.components],
-    )
+    merged = connected_components(links, directed=False)[1].astype(np.int64)
+    return replace(spectrum, components=merged[spectrum.components])
 
 
 def fit_spectrum(
@@ -232,8 +230,7 @@ def _solved(
         projected, rotation = linalg.eigh(basis.T @ (block @ basis))
         values[1:near_one], vectors[:, 1:near_one] = projected[::-1], basis @ rotation[:, ::-1]
     values[0], vectors[:, 0] = 1.0, trivial
-    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(values))])
-    return values, vectors * np.where(signs == 0, 1.0, signs)
+    return values, with_fixed_signs(vectors)
 
 
 def variance_caps(mass: Array, components: IntArray, count: int, n_rows: float) -> tuple[Array, int]:

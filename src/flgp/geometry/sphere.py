@@ -10,7 +10,7 @@ import numpy as np
 from .._stored import stored
 from .._typing import Array, RowLike
 from .base import closeness_of
-from .bases import FunctionBasis, Known, PointPlaces, Quantities, finite, no_columns, refuse, scan
+from .bases import FunctionBasis, Known, PointPlaces, Quantities, check_rows, finite, no_columns, refuse
 
 # How far from 1 the length of a fitted row may be.
 _TOLERANCE = 1e-3
@@ -47,7 +47,7 @@ class Sphere(Quantities):
                 "length; for latitude and longitude, select only those two columns with geometry_columns.",
             )
 
-        scan(rows, check, lambda first, second: None)
+        check_rows(rows, check)
         return fitted
 
 

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from .._stored import stored
 from .._typing import Array, RowLike
-from .bases import FunctionBasis, Known, LeadingColumns, PointPlaces, finite, is_number, refuse, scan
+from .bases import FunctionBasis, Known, LeadingColumns, PointPlaces, check_rows, finite, is_number, refuse
 from .sphere import SphericalHarmonics
 
 # Shares of the divergent part that are compared where it is not given.
@@ -52,7 +52,7 @@ class TangentSphere(LeadingColumns):
     def fit(self, rows: RowLike, rng: np.random.Generator) -> FittedTangentSphere:
         """Check that rows (n, 3) are latitudes, longitudes and bearings."""
         self.check_width(rows)
-        scan(rows, _frame, lambda first, second: first)
+        check_rows(rows, _frame)
         return FittedTangentSphere(SHARES[0] if self.divergent is None else float(self.divergent))
 
 

@@ -10,7 +10,7 @@ from .._stored import stored
 from .._typing import Array, RowLike
 from ..rows.columns import select
 from .base import SparseRows
-from .bases import Known, NodeBasis, NodePlaces, finite, no_columns, refuse, scan, time_unit
+from .bases import Known, NodeBasis, NodePlaces, check_rows, finite, no_columns, refuse, time_unit
 from .cotangent import mesh_eigenpairs, mesh_parts, stiffness_and_mass
 from .mesh import FittedMesh, Mesh
 from .mesh_fields import MeshFields, oriented, scaled
@@ -64,7 +64,7 @@ class TangentMesh:
     def fit(self, rows: RowLike, rng: np.random.Generator) -> FittedTangentMesh:
         """Check directions, and find how far from the mesh rows (n, 4 or 6) are."""
         width = self.columns(rows.shape[1]) - 3
-        scan(rows, _directions, lambda first, second: first)
+        check_rows(rows, _directions)
         surface = self.mesh.fit(select(rows, np.arange(width)), rng)
         return FittedTangentMesh(surface, SHARES[0] if self.divergent is None else float(self.divergent))
 

@@ -18,12 +18,12 @@ from .diagnostics import diagnose
 from .expectation_propagation import ExpectationPropagation
 from .gibbs import can_augment, gibbs_sampler
 from .posterior import Point
-from .sampler import Sampler, Target, cycle
+from .sampler import Sampler, WeightDensity, cycle
 from .slice_sampling import slice_sampler
 
 # R-hat is the worst of some 50 quantities, so the customary 1.01 would warn about good chains.
 RHAT_LIMIT = 1.05
-# At most so many labelled rows, evenly spaced, are watched for convergence.
+# At most this many labelled rows, evenly spaced, are monitored for convergence.
 _MONITORED = 50
 
 
@@ -74,7 +74,7 @@ class Chains:
         return inference_data(groups, {"row": self.rows}, dims)
 
 
-def make_sampler(target: Target) -> Sampler:
+def make_sampler(density: WeightDensity) -> Sampler:
     """The sampler that suits the likelihood.
 
     Classes that exclude each other: Gibbs. One latent function: elliptical slices on the ellipses of
@@ -83,13 +83,13 @@ def make_sampler(target: Target) -> Sampler:
     under a wide prior (amplitude 30) hold up the sweeps, many contradicting labels under a wide prior the
     slices. The cycle of both is slow in neither.
     """
-    likelihood = target.likelihood
+    likelihood = density.likelihood
     if isinstance(likelihood, Categorical):
-        return gibbs_sampler(target)
-    inference = ExpectationPropagation(target.design, target.obs, target.offset)
-    at = Point(np.ones(target.design.shape[1]), likelihood)
-    slices = slice_sampler(target, inference.evaluate(at).posterior)
-    return cycle(slices, gibbs_sampler(target)) if can_augment(likelihood) else slices
+        return gibbs_sampler(density)
+    inference = ExpectationPropagation(density.design, density.obs, density.offset)
+    at = Point(np.ones(density.design.shape[1]), likelihood)
+    slices = slice_sampler(density, inference.evaluate(at).posterior)
+    return cycle(slices, gibbs_sampler(density)) if can_augment(likelihood) else slices
 
 
 def run_chains(

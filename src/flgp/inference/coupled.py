@@ -11,8 +11,8 @@ from .posterior import AtLabels, Evaluation, LeftOut, Point
 from .sites import Marginals, SiteSolver, make_solver
 
 _SWEEPS = 80
-# A step of so many standard deviations, or sites as large as this, mean that the sweeps diverge; then a part
-# of a plain step follows, and something worse than the best may take its place.
+# Steps of this many standard deviations, or sites this large, mean that the sweeps diverge: then a part of a
+# plain step follows, and a result somewhat worse than the best may replace it.
 _WILD, _LARGEST_SITE, _CAUTION, _FORGET = 1e6, 1e100, 0.3, 2.0
 # Of the sites, in standard deviations; the evidence is stationary in them. Many labels outvote a small error.
 _TOLERANCE, _ROUGH_TOLERANCE, _MANY_LABELS = 1e-5, 3e-3, 400

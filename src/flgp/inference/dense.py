@@ -43,9 +43,8 @@ class DenseInference:
         """The same for `count` of the labels, in whole neighbourhoods."""
         rows = compact_rows(self.points, count)
         points = self.points[rows]
-        return DenseInference(
-            self.features[rows], self.y[rows], self.noise_scale[rows], points, pdist(points)
-        )
+        own = self.features[rows], self.y[rows], self.noise_scale[rows]
+        return DenseInference(*own, points, pdist(points))
 
     def evaluate(self, at: Point) -> Evaluation:
         local, root = at.noisy_local, np.sqrt(at.d)

@@ -22,13 +22,13 @@ _MEMORY = 6
 _SMALLEST_CAVITY = 1e-8
 # Sites that run away stay where squares are numbers, until a smaller step brings them back.
 _FARTHEST = 1e120
-# Sites that still move a marginal by this many standard deviations are no answer; after so many sweeps one by
-# one they will not be.
+# Sites that still move a marginal by this many standard deviations have not settled; nor will they after this
+# many sequential sweeps.
 _UNSETTLED, _PATIENCE = 0.1, 20
-# Parallel sweeps that are this far off after so many will not settle; nor will others, if not log-concave.
-# Nor will those that have come no closer for a while; near the fixed point only rounding is in the way.
+# Parallel sweeps give up if they are this far off after this many (sequential ones then settle only with
+# log-concavity), or if they have come no closer for a while; near the fixed point only rounding is left.
 _HOPELESS, _EARLY, _STUCK, _AT_REST = 10.0, 10, 30, 10
-# Nor will steps this large, and this much above the smallest; Laplace is a better start then.
+# They also give up at steps this large, and this much above the smallest: Laplace is then a better start.
 _WILD, _GROWN = 1e6, 1e3
 
 
@@ -98,17 +98,14 @@ class ExpectationPropagation:
     obs: Observations
     offset: float | Array = 0.0  # the prior mean of f, (m,) or one number
 
+    # Overflow on the way shows in an evidence that is not a number.
+    @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def evaluate(self, at: Point) -> Evaluation:
         """`at.state` holds the site precisions and shifts (2, m) of an evaluation nearby.
 
         A rough evaluation stops earlier: its evidence, stationary in the sites, is still good to about 1e-5.
         The evidence is -inf where the sites do not settle: what they then say is not near any posterior.
         """
-        # Numbers that overflow on the way are told by an evidence that is none.
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return self._evaluate(at)
-
-    def _evaluate(self, at: Point) -> Evaluation:
         likelihood, solver = at.one_function, make_solver(self.features, at.d)
         sites = np.zeros((2, len(self.features))) if at.state is None else at.state
         tolerance = _ROUGH_TOLERANCE if at.rough else _ONE_OF_MANY if at.one_of_many else _TOLERANCE
@@ -209,9 +206,8 @@ class ExpectationPropagation:
         """For some rows, of which there are the marginals and the sites."""
         mean, variance = cavities(marginals, *sites)
         offset = self.offset if np.ndim(self.offset) == 0 else np.asarray(self.offset)[rows]
-        return Moments(
-            sites, marginals, mean, variance, likelihood.tilted(self.obs.take(rows), offset + mean, variance)
-        )
+        tilted = likelihood.tilted(self.obs.take(rows), offset + mean, variance)
+        return Moments(sites, marginals, mean, variance, tilted)
 
 
 def _near_laplace(likelihood: Likelihood) -> bool:

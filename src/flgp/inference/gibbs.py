@@ -21,9 +21,9 @@ from scipy.special import log_ndtr, ndtri_exp
 from .._typing import Array
 from ..likelihoods import Bernoulli, Binomial, Categorical, Likelihood, NegativeBinomial, Observations
 from .polya_gamma import polyagamma_package, sample_polya_gamma
-from .sampler import Sampler, State, Target
+from .sampler import Sampler, State, WeightDensity
 
-# Rounds of the utilities, given f: each costs nothing beside the weights.
+# Rounds of the utilities, given f: they cost little compared with the weights.
 _UTILITY_SWEEPS = 5
 
 
@@ -66,32 +66,32 @@ def augment(likelihood: Likelihood | Categorical, obs: Observations) -> Augmenta
     return Augmentation(obs.weight * shape, obs.weight * kappa, shift)
 
 
-def gibbs_sampler(target: Target) -> Sampler:
+def gibbs_sampler(density: WeightDensity) -> Sampler:
     """The Gibbs sampler of the whitened weights; its chains start at draws of the prior."""
-    obs, likelihood, offset = target.obs, target.likelihood, target.offset
+    obs, likelihood, offset = density.obs, density.likelihood, density.offset
     if isinstance(likelihood, Categorical):
-        return _probit_sampler(target, likelihood.n_classes)
+        return _probit_sampler(density, likelihood.n_classes)
     polyagamma_package()  # a missing package is reported before any work is done
     shape, kappa, shift = augment(likelihood, obs)
     constant = np.broadcast_to(offset + shift, shape.shape)
 
     def step(rng: np.random.Generator, state: State) -> State:
         omega = sample_polya_gamma(shape, state.latent + shift, rng)
-        weights = _draw_weights(target.design, omega, kappa - omega * constant, rng)
-        return target.state(weights)
+        weights = _draw_weights(density.design, omega, kappa - omega * constant, rng)
+        return density.state(weights)
 
-    return Sampler(target.draw_start, step)
+    return Sampler(density.draw_start, step)
 
 
-def _probit_sampler(target: Target, n_classes: int) -> Sampler:
+def _probit_sampler(density: WeightDensity, n_classes: int) -> Sampler:
     """Albert and Chib: the utilities u = f + ε given which of them is the largest, then the weights given u.
 
     The precision of the weights, I + AᵀA, is the same in every sweep. Rows need unit weights.
     """
-    obs, design = target.obs, target.design
+    obs, design = density.obs, density.design
     if np.any(obs.weight != 1.0):
         raise ValueError("The sampler of the multinomial probit counts every label once: leave weights out.")
-    offset = np.broadcast_to(target.offset, (len(design), n_classes))
+    offset = np.broadcast_to(density.offset, (len(design), n_classes))
     rows, y = np.arange(len(design)), obs.y.astype(int)
     root = np.linalg.cholesky(np.eye(design.shape[1]) + design.T @ design)
 
@@ -108,9 +108,9 @@ def _probit_sampler(target: Target, n_classes: int) -> Sampler:
         u[rows, y] = top
         mean = dtrtrs(root, design.T @ (u - offset), lower=1)[0]
         noise = rng.standard_normal(mean.shape)
-        return target.state(dtrtrs(root, mean + noise, lower=1, trans=1)[0])
+        return density.state(dtrtrs(root, mean + noise, lower=1, trans=1)[0])
 
-    return Sampler(target.draw_start, step)
+    return Sampler(density.draw_start, step)
 
 
 def truncated_normal(low: Array | float, high: Array | float, rng: np.random.Generator) -> Array:

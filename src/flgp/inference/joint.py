@@ -20,7 +20,7 @@ from .._threads import thread_map
 from .._typing import Array, BoolArray
 from ..terms.local.euclidean import LocalModel
 from ..terms.local.neighborhoods import Neighborhoods
-from ..terms.local.vecchia import VecchiaFactor, vecchia_factor
+from ..terms.local.vecchia import vecchia_factor
 from .posterior import Evaluation, WeightPosterior
 
 # A feature whose column of A has a smaller square norm is left at its prior: log|H| moves by less than this.
@@ -42,27 +42,6 @@ class JointData:
     near: Neighborhoods
 
 
-@dataclass(frozen=True)
-class _WeightSpace:
-    """The linear algebra of one evaluation, over the q features that matter."""
-
-    keep: BoolArray  # (M,)
-    root: Array  # (q,) d^(1/2)
-    scaled: Array  # (m, q) ΦD^(1/2)
-    design: Array  # (s, q) A
-    inverse: Array  # (q, q) L⁻¹ with H = L Lᵀ
-    mean: Array  # (q,) w̄
-    white_residual: Array  # (s,) r
-    residual: Array  # (m,) ρ = y - Φβ̄
-
-    def posterior(self, d: Array) -> WeightPosterior:
-        """β ~ N(mean, C Cᵀ), C = D^(1/2)L⁻ᵀ; features left out keep their prior."""
-        mean, factor = np.zeros(len(d)), np.diag(np.sqrt(d))
-        mean[self.keep] = self.root * self.mean
-        factor[np.ix_(self.keep, self.keep)] = self.root[:, None] * self.inverse.T
-        return WeightPosterior(mean, factor)
-
-
 def evaluate(data: JointData, d: Array, local: LocalModel) -> Evaluation:
     """Evidence, exact gradient and posterior, O(s k³ + s k M + s M² + M³), at prior variances d (M,).
 
@@ -70,36 +49,34 @@ def evaluate(data: JointData, d: Array, local: LocalModel) -> Evaluation:
     `local` is 0 only its jitter separates duplicate points.
     """
     factor, slopes = vecchia_factor(data.near, local, data.noise_scale)
-    space = _weight_space(data, d, factor)
-    P = space.design @ (space.inverse.T @ space.inverse)  # A H⁻¹
-    leverage = np.einsum("ij,ij->i", P, space.design)
-    r, root_F = space.white_residual, np.sqrt(factor.variances)
-    # ∂ log p/∂F_i and ∂ log p/∂B_ij, each row's with its neighbours'.
-    by_variance = 0.5 * (r**2 + leverage - 1.0) / factor.variances
-    by_coefficient = pair_products(P, space.scaled, data.near)
-    by_coefficient += r[:, None] * space.residual[data.near.neighbors]
-    by_coefficient /= root_F[:, None]
-    by_d = np.zeros(len(d))
-    by_d[space.keep] = 0.5 * (space.mean**2 + np.einsum("ij,ij->j", space.inverse, space.inverse) - 1.0)
-    length, variance, noise, *shape = slopes.chain(factor, by_coefficient, by_variance)
-    return Evaluation(
-        _log_evidence(space, factor),
-        by_d,
-        np.array([noise]),
-        (space.posterior(d),),
-        gradient_local=np.array([length, variance, *shape]),
-    )
-
-
-def _weight_space(data: JointData, d: Array, factor: VecchiaFactor) -> _WeightSpace:
     whiten = factor.matrix
     keep = _matters(data.features, d, whiten)
     root = np.sqrt(d[keep])
-    scaled = np.compress(keep, data.features, axis=1) * root  # row-major: rows are gathered below
+    scaled = np.compress(keep, data.features, axis=1) * root  # ΦD^(1/2), row-major: rows are gathered below
     A, z = whiten @ scaled, whiten @ data.y
-    inverse = triangular_inverse(cholesky_of_one_plus(A.T @ A))
-    mean = inverse.T @ (inverse @ (A.T @ z))
-    return _WeightSpace(keep, root, scaled, A, inverse, mean, z - A @ mean, data.y - scaled @ mean)
+    inverse = triangular_inverse(cholesky_of_one_plus(A.T @ A))  # L⁻¹ with H = L Lᵀ
+    w = inverse.T @ (inverse @ (A.T @ z))
+    r, residual = z - A @ w, data.y - scaled @ w
+    log_det = factor.log_determinant - log_determinant(inverse)
+    log_evidence = -0.5 * (r @ r + w @ w + log_det + len(r) * np.log(2 * np.pi))
+    P = A @ (inverse.T @ inverse)  # A H⁻¹
+    # ∂ log p/∂F_i and ∂ log p/∂B_ij, each row's with its neighbours'.
+    by_variance = 0.5 * (r**2 + np.einsum("ij,ij->i", P, A) - 1.0) / factor.variances
+    by_coefficient = pair_products(P, scaled, data.near)
+    by_coefficient += r[:, None] * residual[data.near.neighbors]
+    by_coefficient /= np.sqrt(factor.variances)[:, None]
+    length, variance, noise, *shape = slopes.chain(factor, by_coefficient, by_variance)
+    # β ~ N(mean, C Cᵀ), C = D^(1/2)L⁻ᵀ; features left out keep their prior.
+    by_d, mean, C = np.zeros(len(d)), np.zeros(len(d)), np.diag(np.sqrt(d))
+    by_d[keep] = 0.5 * (w**2 + np.einsum("ij,ij->j", inverse, inverse) - 1.0)
+    mean[keep], C[np.ix_(keep, keep)] = root * w, root[:, None] * inverse.T
+    return Evaluation(
+        float(log_evidence),
+        by_d,
+        np.array([noise]),
+        (WeightPosterior(mean, C),),
+        gradient_local=np.array([length, variance, *shape]),
+    )
 
 
 def _matters(features: Array, d: Array, whiten: sparse.csr_array) -> BoolArray:
@@ -112,12 +89,6 @@ def _matters(features: Array, d: Array, whiten: sparse.csr_array) -> BoolArray:
     keep = bound > _NEGLIGIBLE
     keep[np.argmax(bound)] = True
     return keep
-
-
-def _log_evidence(space: _WeightSpace, factor: VecchiaFactor) -> float:
-    r, w = space.white_residual, space.mean
-    log_det = factor.log_determinant - log_determinant(space.inverse)
-    return float(-0.5 * (r @ r + w @ w + log_det + len(r) * np.log(2 * np.pi)))
 
 
 def pair_products(left: Array, right: Array, near: Neighborhoods) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 from .._typing import Array
 from ..likelihoods import Likelihood, Observations
 from .newton import climb
-from .posterior import Design, Evaluation, Point, SitePosterior, gradient_log_d, site_posterior
+from .posterior import Design, Evaluation, Point, SitePosterior, site_posterior
 from .weighted import WeightedLikelihood
 
 
@@ -41,14 +41,17 @@ class LaplaceInference:
             exact = target.exact_curvature(f)
             moved = design.matrix @ _solved(design.matrix, exact, design.matrix.T @ pull)
             response = pull - exact * moved
-        along = design.transpose_times(response) * design.transpose_times(gradient)
+        # ½[(A_iᵀα)² - (AᵀRA)_ii], AᵀRA = I - H⁻¹ in the coordinates of v, and how the mode moves.
+        dual = design.transpose_times(gradient)
+        by_d = 0.5 * (dual**2 - (design.diagonal(np.eye(len(v))) - design.diagonal(factor)))
+        by_d += design.transpose_times(response) * dual
         own = [
             part.log_density - 0.5 * (variance @ part.curvature) + moved @ part.gradient
             for part in target.parameter_slopes(f)
         ]
         return Evaluation(
             log_evidence,
-            gradient_log_d(design, factor, gradient) + along,
+            by_d,
             np.array(own),
             (design.weights(v, factor),),
             gradient,

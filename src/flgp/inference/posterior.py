@@ -181,8 +181,8 @@ class Design:
         square = linalg.qr(stacked.T, mode="r", check_finite=False)[0][: len(self.root)].T
         return WeightPosterior(self.root * (Q @ mean), self.root[:, None] * square)
 
-    def column_sums_of_squares(self, factor: Array) -> Array:
-        """Diagonal (M,) of Q F Fᵀ Qᵀ for a factor F (q, k)."""
+    def diagonal(self, factor: Array) -> Array:
+        """That of Q F Fᵀ Qᵀ, (M,), for a factor F (q, k)."""
         lifted = factor if self.basis is None else self.basis @ factor
         return np.einsum("ij,ij->i", lifted, lifted)
 
@@ -198,7 +198,6 @@ class SitePosterior:
 
     mean: Array  # (q,)
     cholesky: Array  # (q, q) lower L, H = L Lᵀ
-    latent_mean: Array  # (m,) A v̄
     log_det: float  # log|H|
 
     @property
@@ -212,17 +211,4 @@ def site_posterior(A: Array, tau: Array, nu: Array) -> SitePosterior:
     """Posterior of v for site precisions τ ≥ 0 (m,) and shifts ν (m,)."""
     L = cholesky_of_one_plus((A.T * tau) @ A)
     mean = linalg.cho_solve((L, True), A.T @ nu, check_finite=False)
-    return SitePosterior(mean, L, A @ mean, log_determinant(L))
-
-
-def gradient_log_d(design: Design, factor: Array, dual: Array) -> Array:
-    """½[(A_iᵀα)² - (AᵀRA)_ii], R = (K + τ⁻¹)⁻¹: the part of ∂ log Z/∂ log d_i all approximations share.
-
-    AᵀRA = I - H⁻¹ in the (compressed) coordinates of v; `factor` F has F Fᵀ = H⁻¹, and α = ν - τ∘f̄.
-    """
-    if design.basis is None:
-        reduction = 1.0 - design.column_sums_of_squares(factor)
-    else:
-        basis_norms = np.einsum("ij,ij->i", design.basis, design.basis)
-        reduction = basis_norms - design.column_sums_of_squares(factor)
-    return 0.5 * (design.transpose_times(dual) ** 2 - reduction)
+    return SitePosterior(mean, L, log_determinant(L))

@@ -1,4 +1,4 @@
-"""What a sampler of the whitened weights is: a target, a state, and two pure functions."""
+"""What a sampler of the whitened weights is: a density, a state, and two pure functions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Sampler(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Target:
+class WeightDensity:
     """The posterior p(v | y) ∝ p(y | A v + offset) N(v; 0, I), hyperparameters fixed."""
 
     design: Array  # (m, q) the whitened design A
@@ -72,7 +72,7 @@ class Target:
 
 
 def cycle(first: Sampler, second: Sampler) -> Sampler:
-    """One step of each in turn, starting as the first does, for the same target.
+    """One step of each in turn, starting as the first does, for the same density.
 
     Kinds of samplers are slow in different places, their cycle in none.
     """

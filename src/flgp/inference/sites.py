@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from scipy import linalg
@@ -11,7 +10,7 @@ from scipy.linalg.blas import dtrsm
 
 from .._linalg import cholesky_of_one_plus, log_determinant, triangular_inverse
 from .._typing import Array
-from .posterior import DualPosterior, Posterior, WeightPosterior
+from .posterior import DualPosterior, WeightPosterior
 
 # A marginal variance is kept at least this share of the prior's: below it there is only rounding.
 _SMALLEST_SHARE = 1e-12
@@ -27,34 +26,6 @@ class Marginals:
     cholesky: Array | None  # the factor behind it, lower
 
 
-class SiteSolver(Protocol):
-    """What expectation propagation needs of the model for one set of prior variances."""
-
-    def marginals(self, tau: Array, nu: Array) -> Marginals:
-        """Marginals of f (m,); for several shifts (m, C) of the same precisions, means (m, C)."""
-        ...
-
-    def weights(self, marginals: Marginals, tau: Array, nu: Array) -> Array:
-        """Posterior means (M, C) of the weights for several shifts (m, C), for precisions that are not 0.
-
-        Without the difference ν - τ∘f̄, which leaves nothing but rounding where τ is large.
-        """
-        ...
-
-    def dense(self, tau: Array) -> tuple[Array, Array]:
-        """Coordinates u with f = basis u: the basis (m, k) and the posterior covariance (k, k) of u."""
-        ...
-
-    def finish(self, marginals: Marginals, tau: Array, nu: Array) -> tuple[Array, Posterior]:
-        """½[(A_iᵀα)² - (AᵀRA)_ii] (M,), R = (K + τ⁻¹)⁻¹, and the posterior of the weights."""
-        ...
-
-
-def make_solver(features: Array, d: Array) -> SiteSolver:
-    """For features Φ (m, M) and prior variances d (M,)."""
-    return DualSolver(features, d) if len(features) < len(d) else PrimalSolver(features, d)
-
-
 class PrimalSolver:
     """H = I + Aᵀ diag(τ) A, M×M, for at least as many rows as features."""
 
@@ -64,24 +35,27 @@ class PrimalSolver:
         self.smallest = _SMALLEST_SHARE * np.einsum("ij,ij->i", self.A, self.A) + 1e-300
 
     def marginals(self, tau: Array, nu: Array) -> Marginals:
-        """A row of L⁻¹Aᵀ for each weight gives mean and variance of every f."""
+        """Marginals of f (m,); for several shifts (m, C) of the same precisions, means (m, C).
+
+        A row of L⁻¹Aᵀ for each weight gives mean and variance of every f.
+        """
         L = self._cholesky(tau)
         T = dtrsm(1.0, L, self.A.T, lower=1)  # L⁻¹Aᵀ (M, m)
         variance = np.maximum(np.einsum("ij,ij->j", T, T), self.smallest)
         return Marginals(T.T @ (T @ nu), variance, log_determinant(L), L)
 
     def weights(self, marginals: Marginals, tau: Array, nu: Array) -> Array:
-        """D^(1/2) H⁻¹Aᵀν."""
+        """Posterior means (M, C) of the weights, D^(1/2) H⁻¹Aᵀν, for several shifts (m, C)."""
         solved = linalg.cho_solve((marginals.cholesky, True), self.A.T @ nu, check_finite=False)
         return self.root[:, None] * solved
 
     def dense(self, tau: Array) -> tuple[Array, Array]:
-        """The whitened weights: f = A v."""
+        """Coordinates u with f = basis u, here the whitened weights: basis (m, k), and covariance of u."""
         inverse = triangular_inverse(self._cholesky(tau))
         return self.A, inverse.T @ inverse
 
     def finish(self, marginals: Marginals, tau: Array, nu: Array) -> tuple[Array, WeightPosterior]:
-        """AᵀRA = I - H⁻¹."""
+        """½[(A_iᵀα)² - (AᵀRA)_ii] (M,), R = (K + τ⁻¹)⁻¹, and the posterior of the weights; AᵀRA = I - H⁻¹."""
         assert marginals.cholesky is not None
         inverse = triangular_inverse(marginals.cholesky)
         # The posterior mean H⁻¹Aᵀν; as Aᵀ(ν - τ∘f̄) it is nothing but rounding where τ is large.
@@ -106,7 +80,7 @@ class DualSolver:
         self.smallest = _SMALLEST_SHARE * self.prior_variance + 1e-300
 
     def marginals(self, tau: Array, nu: Array) -> Marginals:
-        """K - K τ^½ B⁻¹ τ^½ K, of which only the diagonal is formed."""
+        """The covariance is K - K τ^½ B⁻¹ τ^½ K, of which only the diagonal is formed."""
         root = np.sqrt(tau)
         L = self._cholesky(root)
         T = dtrsm(1.0, L, np.asfortranarray(root[:, None] * self.K), lower=1, overwrite_b=1)
@@ -114,7 +88,10 @@ class DualSolver:
         return Marginals(self.K @ nu - T.T @ (T @ nu), variance, log_determinant(L), L)
 
     def weights(self, marginals: Marginals, tau: Array, nu: Array) -> Array:
-        """D^(1/2) Aᵀ τ^½ B⁻¹ τ^(-½) ν."""
+        """D^(1/2) Aᵀ τ^½ B⁻¹ τ^(-½) ν, for precisions that are not 0.
+
+        Without the difference ν - τ∘f̄, which leaves nothing but rounding where τ is large.
+        """
         root = np.sqrt(tau)[:, None]
         solved = linalg.cho_solve((marginals.cholesky, True), nu / root, check_finite=False)
         return self.root[:, None] * (self.A.T @ (root * solved))
@@ -143,3 +120,12 @@ class DualSolver:
 
     def _cholesky(self, root: Array) -> Array:
         return cholesky_of_one_plus(root[:, None] * self.K * root)
+
+
+# What expectation propagation needs of the model for one set of prior variances.
+SiteSolver = PrimalSolver | DualSolver
+
+
+def make_solver(features: Array, d: Array) -> SiteSolver:
+    """For features Φ (m, M) and prior variances d (M,)."""
+    return DualSolver(features, d) if len(features) < len(d) else PrimalSolver(features, d)

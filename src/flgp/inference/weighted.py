@@ -75,10 +75,6 @@ class WeightedLikelihood:
         if self.likelihood.log_concave:
             return self.obs.weight * exact
         value = getattr(self.likelihood, name)
-        up, down = (
-            WeightedLikelihood(
-                self.likelihood.with_parameters(**{name: value * np.exp(h)}), self.obs
-            ).curvature(f)
-            for h in (_STEP, -_STEP)
-        )
+        moved = (self.likelihood.with_parameters(**{name: value * np.exp(h)}) for h in (_STEP, -_STEP))
+        up, down = (WeightedLikelihood(each, self.obs).curvature(f) for each in moved)
         return (up - down) / (2 * _STEP)

@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
 from ..estimators import FLGPClassifier, FLGPRegressor, HeatKernelFeatures
-from ..estimators.columns import ColumnRoles, choose_roles
+from ..estimators.columns import ColumnRoles
+from ..estimators.regression_targets import likelihood_of
 from ..process.compact_field import expanded
 from . import container
 from .codec import Decoder, Encoder
@@ -280,7 +281,7 @@ def _check_answers(estimator: Any) -> None:
         if not any(abs(part.variances.sum() - at_best) <= room * at_best for part in function.components):
             raise ValueError("the known hyperparameters are not those of the model")
     if isinstance(estimator, FLGPRegressor):
-        wanted = type(estimator._likelihood())
+        wanted = type(likelihood_of(estimator))
         functions = estimator._process_.functions
         if any(type(part.likelihood) is not wanted for f in functions for part in f.components):
             raise ValueError("the likelihood is not that of the parameters")
@@ -296,16 +297,9 @@ def _check_answers(estimator: Any) -> None:
 def _check_roles(estimator: Any) -> None:
     """The parameters give the columns of X the roles that they have in the fitted model."""
     roles = estimator._roles_
-    found = choose_roles(
-        estimator._geometry(),
-        estimator.n_features_in_,
-        getattr(estimator, "feature_names_in_", None),
-        geometry_columns=estimator.geometry_columns,
-        linear=estimator._covariates(),
-        groups=getattr(estimator, "groups", None),
-        residual_columns=getattr(estimator, "residual_columns", None),
-        own_linear=roles.linear is not None,  # the number of labels decides, among others
-    )
+    found = estimator._roles(
+        own_linear=roles.linear is not None
+    )  # the number of labels decides, among others
     if roles.even is not None and estimator.scaling is None:
         raise ValueError("the columns go through something that the parameters do not ask for")
     if not all(

@@ -266,7 +266,7 @@ class Likelihood(ABC):
         known = self.with_parameters(**initial) if self.free_parameters else self
         for _ in range(_CONSTANT_STEPS):
             f = constant + obs.offset
-            # A weak prior, because labels of one kind would move it for ever.
+            # A weak prior: labels of one kind would move the constant without end.
             slopes, bends = known.slope_and_expected_curvature(obs, f)
             slope = float(obs.weight @ slopes) - constant / (10.0 * scale) ** 2
             bend = float(obs.weight @ bends) + (10.0 * scale) ** -2.0

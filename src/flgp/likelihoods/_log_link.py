@@ -77,31 +77,15 @@ class WithExposure(Likelihood):
         return Exposed(self, np.log(size))
 
 
-class LogLink(WithExposure):
-    """Base of the log-link likelihoods, where Var[y | f] = Σ_p coefficient_p · exp(p f), p = 1, 2."""
-
-    @abstractmethod
-    def _variance_coefficients(self) -> tuple[float, float]:
-        """Coefficients of exp(f) and exp(2f) in Var[y | f] at unit exposure."""
+class LogMean(WithExposure):
+    """Base of the likelihoods with mean exposure · exp(f)."""
 
     def conditional_mean(self, f: Array) -> Array:
         return safe_exp(f)
 
-    def conditional_variance(self, f: Array) -> Array:
-        linear, quadratic = self._variance_coefficients()
-        expected = safe_exp(f)
-        return linear * expected + quadratic * expected**2
-
     def predictive_mean(self, mean: Array, variance: Array) -> Array:
         """E[exp(f)] = exp(mean + variance/2)."""
         return safe_exp(mean + 0.5 * variance)
-
-    def predictive_variance(self, mean: Array, variance: Array) -> Array:
-        """E[Var(y | f)] + Var(exp(f)) by the moments of the log-normal distribution."""
-        linear, quadratic = self._variance_coefficients()
-        second_moment = safe_square(mean + variance)
-        between = second_moment * -np.expm1(-variance)
-        return linear * self.predictive_mean(mean, variance) + quadratic * second_moment + between
 
     def initial_mean(self, obs: Observations) -> float:
         """log(Σ w y / Σ w exposure); if all counts are 0, their sum is taken as one half."""
@@ -123,3 +107,23 @@ class LogLink(WithExposure):
     def _noise(self, expected: Array) -> Array:
         """A lower bound on the variance of y, whatever the parameters."""
         return expected
+
+
+class LogLink(LogMean):
+    """Base of those where Var[y | f] = Σ_p coefficient_p · exp(p f), p = 1, 2."""
+
+    @abstractmethod
+    def _variance_coefficients(self) -> tuple[float, float]:
+        """Coefficients of exp(f) and exp(2f) in Var[y | f] at unit exposure."""
+
+    def conditional_variance(self, f: Array) -> Array:
+        linear, quadratic = self._variance_coefficients()
+        expected = safe_exp(f)
+        return linear * expected + quadratic * expected**2
+
+    def predictive_variance(self, mean: Array, variance: Array) -> Array:
+        """E[Var(y | f)] + Var(exp(f)) by the moments of the log-normal distribution."""
+        linear, quadratic = self._variance_coefficients()
+        second_moment = safe_square(mean + variance)
+        between = second_moment * -np.expm1(-variance)
+        return linear * self.predictive_mean(mean, variance) + quadratic * second_moment + between

@@ -115,10 +115,8 @@ class AsymmetricLaplace(Additive):
         v = np.maximum(np.broadcast_to(np.asarray(variance, dtype=float), obs.y.shape), _SMALLEST_VARIANCE)
         sd = np.sqrt(v)
         z = (obs.y - mean) / sd
-        lower, upper = (
-            _Side.of(z - rise * sd, rise, obs.y - mean, v),
-            _Side.of(-z - fall * sd, fall, mean - obs.y, v),
-        )
+        lower = _Side.of(z - rise * sd, rise, obs.y - mean, v)
+        upper = _Side.of(-z - fall * sd, fall, mean - obs.y, v)
         log_total = np.logaddexp(lower.log_mass, upper.log_mass)
         below, above = np.exp(lower.log_mass - log_total), np.exp(upper.log_mass - log_total)
         return _Sides(

@@ -146,11 +146,7 @@ class Hurdle(ExtraZeros):
         a, b, c = _smooth_rest(L)
         r1, r2, r3 = first / L, second / L, third / L
         own = r1, r2 - r1**2, r3 - 3.0 * r1 * r2 + 2.0 * r1**3
-        rest = (
-            a * first,
-            a * second + b * first**2,
-            a * third + 3.0 * b * first * second + c * first**3,
-        )
+        rest = a * first, a * second + b * first**2, a * third + 3.0 * b * first * second + c * first**3
         return _Truncation(*(x + y for x, y in zip(own, rest, strict=True)))
 
 

@@ -135,17 +135,14 @@ class Ordinal(Likelihood):
         s, t = _spread(upper), _spread(lower)
         steepness = 1.0 / np.expm1(np.minimum(self._widths()[level], 700.0))
         steepness = np.where(np.isfinite(self._widths()[level]), steepness, 0.0)
-        result = []
-        for moved in self._moves():
-            up, low = moved[level + 1], moved[level]
-            result.append(
-                ParameterDerivatives(
-                    up * (expit(-upper) + steepness) - low * (expit(lower) + steepness),
-                    up * s + low * t,
-                    -up * s * np.tanh(0.5 * upper) - low * t * np.tanh(0.5 * lower),
-                )
+        return [
+            ParameterDerivatives(
+                up * (expit(-upper) + steepness) - low * (expit(lower) + steepness),
+                up * s + low * t,
+                -up * s * np.tanh(0.5 * upper) - low * t * np.tanh(0.5 * lower),
             )
-        return result
+            for up, low in ((moved[level + 1], moved[level]) for moved in self._moves())
+        ]
 
     def tilted(self, obs: Observations, mean: Array, variance: Array) -> Tilted:
         """The difference of two logistic integrals for rows of unit weight, by quadrature for the others."""

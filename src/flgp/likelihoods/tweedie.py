@@ -11,10 +11,10 @@ from scipy.special import gammainc, gammaln, logsumexp
 from .._stored import stored
 from .._typing import Array
 from ._base import Derivatives, Observations, ParameterDerivatives, refuse
-from ._log_link import LogLink, safe_exp, safe_square
+from ._log_link import LogMean, safe_exp, safe_square
 from .poisson import draw_counts
 
-# Numbers of events that sums run over: this many, within so many standard deviations of the likeliest.
+# Terms of the sums over numbers of events, and how many standard deviations about the likeliest they span.
 _TERMS, _SPAN = 96, 9.0
 # Rows times terms held at once.
 _BLOCK_ROWS = 4096
@@ -22,7 +22,7 @@ _BLOCK_ROWS = 4096
 
 @stored("Tweedie likelihood")
 @dataclass(frozen=True)
-class Tweedie(LogLink):
+class Tweedie(LogMean):
     """A Poisson number of gamma amounts: mean μ = exposure · e^f, variance dispersion · μ^power.
 
     Zero has a probability of its own, exp(-μ^(2-p)/(φ(2-p))), that falls as the mean rises: one function f
@@ -73,10 +73,7 @@ class Tweedie(LogLink):
         return Derivatives(u - e, (p - 1.0) * u + (2.0 - p) * e, (p - 1.0) ** 2 * u - (2.0 - p) ** 2 * e)
 
     def parameter_derivatives(self, obs: Observations, f: Array) -> list[ParameterDerivatives]:
-        p, phi, d = self.power, self._parameter("dispersion"), self.derivatives(obs, f)
-        eta = f + np.log(obs.exposure)
-        amount = obs.y * safe_exp((1.0 - p) * eta) / (p - 1.0)
-        log_density = self._series(obs.y)[1] + (amount + safe_exp((2.0 - p) * eta) / (2.0 - p)) / phi
+        d, log_density = self.derivatives(obs, f), self._series(obs.y)[1] - self.log_density_in_f(obs, f)
         return [ParameterDerivatives(log_density, -d.gradient, -d.curvature)]
 
     def conditional_variance(self, f: Array) -> Array:
@@ -92,12 +89,8 @@ class Tweedie(LogLink):
         """A sum over the number of events: Poisson weights times gamma distribution functions."""
         y, f = np.broadcast_arrays(np.asarray(y, dtype=float), np.asarray(f, dtype=float))
         rate, shape, scale = self._events(f.ravel())
-        parts = [
-            self._below(
-                y.ravel()[i : i + _BLOCK_ROWS], rate[i : i + _BLOCK_ROWS], shape, scale[i : i + _BLOCK_ROWS]
-            )
-            for i in range(0, max(f.size, 1), _BLOCK_ROWS)
-        ]
+        blocks = [slice(i, i + _BLOCK_ROWS) for i in range(0, max(f.size, 1), _BLOCK_ROWS)]
+        parts = [self._below(y.ravel()[rows], rate[rows], shape, scale[rows]) for rows in blocks]
         return np.concatenate(parts).reshape(y.shape)
 
     @staticmethod
@@ -131,9 +124,6 @@ class Tweedie(LogLink):
         """A factor of a thousand on either side of the starting value."""
         start = self.initial_parameters(obs)["dispersion"]
         return {"dispersion": (1e-3 * start, 1e3 * start)}
-
-    def _variance_coefficients(self) -> tuple[float, float]:
-        raise NotImplementedError("The variance is φ μ^p.")
 
     def _noise(self, expected: Array) -> Array:
         return np.zeros_like(expected)

@@ -15,7 +15,7 @@ from ._zeros import Counts, ExtraZeros, log_none, none_of
 from .negative_binomial import NegativeBinomial
 from .poisson import Poisson
 
-# A zero is no count where that has a smaller probability.
+# Below this probability of being a count, a zero is an extra one.
 _NONE = 1e-100
 
 
@@ -69,8 +69,7 @@ class ZeroInflated(ExtraZeros):
             np.where(zero, -moved * (bend + (rest - s) * g**2), 0.0),
         )
         result = [odds]
-        plain = self.counts.parameter_derivatives(obs, f)
-        for own in plain:
+        for own in self.counts.parameter_derivatives(obs, f):
             log_p, slope, bent = (np.where(zero & (s > _NONE), part, 0.0) for part in own)
             gradient = s * (slope + rest * g * log_p)
             # d(s (g' + r g²)) with ds = s r dlog p, dr = -ds

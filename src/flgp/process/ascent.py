@@ -1,4 +1,4 @@
-"""Quasi-Newton uphill, over places where an evidence is not a number."""
+"""Quasi-Newton ascent of an evidence that is not a number everywhere."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from scipy.optimize import OptimizeResult, minimize
 
 from .._typing import Array
 
-# What a search is told where its start is no number.
-_NO_CANDIDATE = 1e100
-# The least that is lost on the way to a place without a number.
+# The value at the start of a search, if the function is not a number there.
+_NO_VALUE = 1e100
+# Least loss that a search sees on the way to a place where the function is not a number.
 _LEAST_RISE = 1e-3
 
 
@@ -26,15 +26,15 @@ def ascend(
 ) -> OptimizeResult:
     """L-BFGS from `start` to a maximum of a function that also gives its gradient; `fun` is minus its value.
 
-    Far off, an approximation may overflow or not settle: such a place is no candidate. Between bounds the
+    Far off, an approximation may overflow or not settle: such places are avoided. Between bounds the
     first step is as long as the gradient, often to a corner: `first_step` limits it.
     """
     best: tuple[float, Array, Array] | None = None
 
-    def no_candidate(x: Array) -> tuple[float, Array]:
+    def repelled(x: Array) -> tuple[float, Array]:
         """A slope back to the best place, as steep as was expected: the line search takes a shorter step."""
         if best is None:
-            return _NO_CANDIDATE, np.zeros_like(x)
+            return _NO_VALUE, np.zeros_like(x)
         value, gradient, at = best
         away = x - at
         rise = max(abs(float(gradient @ away)), _LEAST_RISE)
@@ -46,9 +46,9 @@ def ascend(
             with np.errstate(over="ignore", invalid="ignore"):
                 value, gradient = log_posterior(x)
         except np.linalg.LinAlgError:
-            return no_candidate(x)
+            return repelled(x)
         if not (np.isfinite(value) and np.isfinite(gradient).all()):
-            return no_candidate(x)
+            return repelled(x)
         if best is None or -value < best[0]:
             best = (-value, -gradient, x.copy())
         return -value, -gradient

@@ -37,13 +37,8 @@ class SharedPrior:
     def of(cls, terms: Terms, d: Array, constant: Constant, rows: Array | None) -> SharedPrior:
         """For prior variances d (M,), the last of them the constant's if it is learned."""
         root = np.sqrt(d)
-        nodes = [
-            np.ascontiguousarray(part.at_nodes(np.diag(root[span])))
-            for part, span in zip(terms.parts, terms.spans(), strict=True)
-        ]
-        gaps = [
-            float(part.gap_variance(d[span])) for part, span in zip(terms.parts, terms.spans(), strict=True)
-        ]
+        nodes = [np.ascontiguousarray(part.at_nodes(np.diag(root[span]))) for part, span in terms.spanned()]
+        gaps = [float(part.gap_variance(d[span])) for part, span in terms.spanned()]
         return cls(tuple(nodes), float(root[-1]) if constant.learned else 0.0, tuple(gaps), rows)
 
     @property
@@ -172,14 +167,14 @@ def class_fields(
     Constants may differ in their means.
     """
     rows = posteriors[0].rows if isinstance(posteriors[0], DualPosterior) else None
-    prior, spans = SharedPrior.of(terms, d, constants[0], rows), terms.spans()
+    prior = SharedPrior.of(terms, d, constants[0], rows)
     means = np.stack([posterior.mean for posterior in posteriors], axis=1)
-    at_nodes = [part.at_nodes(means[span]) for part, span in zip(terms.parts, spans, strict=True)]
+    at_nodes = [part.at_nodes(means[span]) for part, span in terms.spanned()]
     result: list[ClassField] = []
     for c, (posterior, constant) in enumerate(zip(posteriors, constants, strict=True)):
         if isinstance(posterior, DualPosterior):
             factor = posterior.inner.T
-        else:  # a feature whose variance is 0 counts for nothing, whatever its weight does
+        else:  # a feature whose variance is 0 does not count, whatever its weight
             root = np.sqrt(d)[:, None]
             factor = np.divide(posterior.factor, root, out=np.zeros_like(posterior.factor), where=root > 0)
         nodes = [np.ascontiguousarray(values[:, c]) for values in at_nodes]
@@ -237,7 +232,7 @@ def class_variations(fields: Sequence[ClassField], view: View) -> Array:
 
 
 def _different(arrays: Sequence[Array]) -> tuple[list[Array], list[int]]:
-    """The distinct ones of several objects, and which of them each is."""
+    """The distinct objects among several, and the position of each one's among them."""
     first: dict[int, Array] = {id(array): array for array in arrays}
     order = {key: position for position, key in enumerate(first)}
     return list(first.values()), [order[id(array)] for array in arrays]

@@ -33,13 +33,7 @@ _BOUND, _FIRST_STEP = 8.0, 0.5
 def learn_scales(points: Array, y: Array, noise_scale: Array, factors: Array) -> Array:
     """Factors of the columns (q,), in which the length scale is 1, from first ones.
 
-    Parameters
-    ----------
-    points : array of shape (m, q)
-    y : array of shape (m,)
-        Labels, centred.
-    noise_scale : array of shape (m,)
-    factors : array of shape (q,)
+    The labels y (m,) at `points` (m, q) are centred; `noise_scale` is (m,).
     """
     scale = float(np.mean(y**2))
     if scale == 0.0:
@@ -72,12 +66,8 @@ class _Evidence:
     def __call__(self, theta: Array) -> tuple[float, Array]:
         local = LocalModel(_KERNEL, 1.0, *np.exp(theta[:3]))
         factors = np.exp(theta[3:])
-        parts = list(
-            thread_map(
-                lambda batch: self._part(local, factors, batch),
-                batches(len(self.rows), self.neighbors.shape[1]),
-            )
-        )
+        pieces = batches(len(self.rows), self.neighbors.shape[1])
+        parts = list(thread_map(lambda batch: self._part(local, factors, batch), pieces))
         share = len(self.y) / len(self.rows)
         value = share * sum(part for part, _ in parts)
         gradient = share * np.sum([part for _, part in parts], axis=0)

@@ -17,8 +17,8 @@ from .._stored import stored
 from .._typing import Array
 from ..inference.posterior import WeightPosterior
 from ..terms import Constant, Terms
+from .component import Component, Field
 from .field import WeightField
-from .mixture import Component, Field
 from .process import Process
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ..inference.expectation_propagation import ExpectationPropagation
 from ..inference.heteroscedastic import HeteroscedasticInference
 from ..inference.laplace import LaplaceInference
 from ..inference.posterior import Design
-from ..inference.sampler import Target
+from ..inference.sampler import WeightDensity
 from ..terms import Constant, Terms
 from ..terms.base import View
 from .evidence import Evidence
@@ -45,7 +45,7 @@ class DrawsField:
         constants = np.full(len(draws), float(constant.mean))
         if constant.learned:
             constants = constants + draws[:, terms.n_features]
-        pairs = list(zip(terms.parts, terms.spans(), strict=True))
+        pairs = terms.spanned()
         values = tuple(np.ascontiguousarray(term.at_nodes(draws[:, span].T)) for term, span in pairs)
         return cls(values, constants, tuple(term.gap_variance(d[span]) for term, span in pairs))
 
@@ -97,9 +97,8 @@ class DrawsField:
         levels = (np.arange(N_QUANTILES) + 0.5) / N_QUANTILES
         count = len(self.constants)
         chosen = np.ceil(levels * count).astype(np.intp) - 1
-        return np.concatenate(
-            [np.sort(self.values(part), axis=1)[:, chosen].T for part in self._batches(view)], axis=1
-        )
+        batches = [np.sort(self.values(part), axis=1)[:, chosen].T for part in self._batches(view)]
+        return np.concatenate(batches, axis=1)
 
     def draws(self, view: View, n_draws: int, rng: np.random.Generator) -> Array:
         """Joint draws (b, n_draws): those of the chains, none twice unless more are asked for."""
@@ -147,14 +146,8 @@ def sample_function(
     assert isinstance(inference, ExpectationPropagation | LaplaceInference | HeteroscedasticInference)
     design = Design.of(inference.features, d)
     target = evidence.target
-    sampler = make_sampler(Target(design.matrix, target.obs, at.likelihood, target.prior_mean))
-    chains = run_chains(
-        sampler,
-        seed=seed,
-        n_chains=settings.n_chains,
-        n_draws=settings.n_draws,
-        n_warmup=settings.n_warmup,
-    )
+    sampler = make_sampler(WeightDensity(design.matrix, target.obs, at.likelihood, target.prior_mean))
+    chains = run_chains(sampler, seed=seed, **asdict(settings))
     w = chains.merged
     if design.basis is not None:
         # Directions that no label sees keep their prior.
@@ -179,6 +172,6 @@ def mixed_draws(parts: Sequence[Array], weights: Array, seed: int) -> Array:
 
 
 def _in_turn(size: int, count: int, rng: np.random.Generator) -> IntArray:
-    """`count` random numbers below `size`, none of them again before all others were taken."""
+    """`count` random numbers below `size`; none comes again before all others have come."""
     rounds = [rng.permutation(size) for _ in range(-(-count // size))]
     return np.concatenate([np.empty(0, dtype=np.intp), *rounds])[:count]

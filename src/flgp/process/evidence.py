@@ -26,7 +26,7 @@ class KnownValues:
     values: Mapping[str, float]
     likelihood: AnyLikelihood  # with its learned parameters
     local: Local | None = None
-    # Those of least-squares fits beside a probit, by name.
+    # Those of the least-squares fits that are weighed against a probit, by name.
     least_squares: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
@@ -101,9 +101,9 @@ class HyperSpace:
             noise = name == NOISE
             priors[name] = InverseGamma(0.1, 1e-3 * scale**2) if noise else LogNormal(initial[name], 2.0)
         given = {name: value for name, value in fixed.items() if name in names}
-        manifold = next((part for part in terms.parts if isinstance(part, Manifold)), None)
+        manifold = terms.find(Manifold)
         bounds |= likelihood.parameter_bounds(obs)
-        return cls(names, {**given, **set_already}, bounds, priors, manifold)
+        return cls(names, {**given, **set_already}, bounds, priors, manifold and manifold[0])
 
     @property
     def free(self) -> tuple[str, ...]:
@@ -182,7 +182,7 @@ class Evidence:
         values = self.space.values(theta)
         at = replace(self.point(values), state=self._state, rough=rough, one_of_many=one_of_many)
         result = self.inference.evaluate(at)
-        if np.isfinite(result.log_evidence):  # otherwise its state is no start for the next
+        if np.isfinite(result.log_evidence):  # otherwise the next evaluation cannot start from its state
             self._state = result.state
         self.evaluations += 1
         by_name = self.terms.gradient(values, result.gradient_log_d[: self.terms.n_features])

@@ -53,7 +53,7 @@ class WeightField:
         factor = posterior.factor
         own = np.ascontiguousarray(factor[M]) if constant.learned else np.zeros(factor.shape[1])
         parts = []
-        for term, span in zip(terms.parts, terms.spans(), strict=True):
+        for term, span in terms.spanned():
             U = np.ascontiguousarray(term.at_nodes(factor[span]))  # never a view of all weights
             dense = U @ U.T if len(U) <= _DENSE_NODES and len(terms.parts) == 1 else None
             gap = term.gap_variance(d[span])

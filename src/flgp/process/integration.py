@@ -33,12 +33,12 @@ _WIDEST = 3.0
 _PROBES = 4
 # Standard deviations between points of the lattice: for a Gaussian the sum is right to 3e-4.
 _SPACING = 1.5
-# The lattice ends a step beyond where the log posterior has fallen by this much, or with so many points. Of
-# that last step, the points that lie no deeper than the border have some mass.
+# The lattice ends a step beyond where the log posterior has fallen by this much, or at this many points. Of
+# that last step, only points above the border have mass worth keeping.
 _FALL = 5.0
 _BORDER = 3.0
 _MAX_NODES = 300
-# Points with a smaller share of the mass are not worth their predictions.
+# Points with a smaller share of the mass are dropped.
 _LIGHTEST = 5e-4
 # Bandwidths: Gauss-Hermite points and weights in standard deviations of log ε, and the range of those.
 _BANDWIDTH_RULE = ((-np.sqrt(3.0), 1 / 6), (0.0, 2 / 3), (np.sqrt(3.0), 1 / 6))
@@ -177,11 +177,8 @@ def integrate_model(
         parts.append(part)
         log_weights.append(np.log(share) + 0.5 * z**2 + sum(i.log_normalizer for i in part.integrals))
     weights = np.exp(log_weights - logsumexp(log_weights))
-    return [
-        replace(part, weight=float(weight))
-        for part, weight in zip(parts, weights, strict=True)
-        if weight > _LIGHTEST
-    ]
+    pairs = zip(parts, weights.tolist(), strict=True)
+    return [replace(part, weight=weight) for part, weight in pairs if weight > _LIGHTEST]
 
 
 def _integrated(model: LearnedModel, most: int = _MAX_NODES) -> IntegratedModel:

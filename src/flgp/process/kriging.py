@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
@@ -115,8 +116,7 @@ class JointPosterior:
         return linalg.cho_solve((self.label_cholesky, True), self.residual, check_finite=False)
 
 
-@dataclass(frozen=True)
-class KrigedMoments:
+class KrigedMoments(NamedTuple):
     """Posterior moments of f = h + u at n points and of u alone; all of shape (n,)."""
 
     mean: Array  # h + u: φ(x) β̄ + b · ρ_N

@@ -213,10 +213,11 @@ def make_inference(name: str, own: Array, target: Target, terms: Terms) -> Infer
 
 def _noise_basis(features: Array, terms: Terms) -> NoiseBasis:
     """The eigenfunctions at the labels, among the features (m, M) of all terms."""
-    for part, span in zip(terms.parts, terms.spans(), strict=True):
-        if isinstance(part, Manifold):
-            return NoiseBasis(features[:, span], part.basis.eigenvalues, part.kernel)
-    raise ValueError(
-        "likelihood='heteroscedastic' needs the manifold for its noise. Leave amplitude at None, or use "
-        "likelihood='gaussian'."
-    )
+    found = terms.find(Manifold)
+    if found is None:
+        raise ValueError(
+            "likelihood='heteroscedastic' needs the manifold for its noise. Leave amplitude at None, or use "
+            "likelihood='gaussian'."
+        )
+    manifold, span = found
+    return NoiseBasis(features[:, span], manifold.basis.eigenvalues, manifold.kernel)

@@ -174,10 +174,8 @@ class _Search:
         )
         best = []
         for c, evidence in enumerate(self.evidences):
-            shared_values = self.shared.space.values(point.theta)
-            gain = float(self.gains(point)[c, c])
-            noise = float(self.ratios[c] * np.exp(point.noise[c]))
-            values = in_units(shared_values, self.shared.terms, gain, noise)
+            gain, noise = float(self.gains(point)[c, c]), float(self.ratios[c] * np.exp(point.noise[c]))
+            values = in_units(self.shared.space.values(point.theta), self.shared.terms, gain, noise)
             evaluation = Evaluation(
                 result.log_evidence / len(self.evidences),  # joint: no output has its own
                 result.gradient_log_d,

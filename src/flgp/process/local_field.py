@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -47,9 +47,8 @@ class LocalField:
         for part in self.posterior.batches(len(points)) or [slice(0)]:
             kriging = kriging_weights(self.posterior, points[part], search)
             result.append(kriged_moments(self.posterior, kriging, mean[part], spread[part]))
-        names = [entry.name for entry in fields(KrigedMoments)]
-        whole = KrigedMoments(*(np.concatenate([getattr(part, name) for part in result]) for name in names))
-        return replace(whole, variance=whole.variance + view.gaps(self.features.gap_variances))
+        whole = KrigedMoments(*(np.concatenate(parts) for parts in zip(*result, strict=True)))
+        return whole._replace(variance=whole.variance + view.gaps(self.features.gap_variances))
 
     def means(self, view: View) -> Array:
         points, search = local_points(view), NeighborSearch(self.posterior.points)

@@ -55,14 +55,8 @@ def learn_local(
     local term if it rises by more than ¾ log m for each further hyperparameter, the choice of the kernel
     being one: Schwarz's criterion has ½, but a model that is as good without should stay simple and fast.
 
-    Parameters
-    ----------
-    function : LearnedFunction
-        Fitted without local term.
-    features : array of shape (m, M)
-    points : array of shape (m, q)
-        Where u measures distances.
-    options : LocalOptions
+    The function, with features (m, M), is fitted without local term; u measures distances between the points
+    (m, q).
     """
     whole = _inference(function, features, points, options.n_neighbors)
     return _with_local(function, whole, _sample(whole), options)
@@ -192,21 +186,16 @@ def _search(function: LearnedFunction, sample: LocalInference | SharedInference,
     tried = {first: (climb, evidence, to_theta)}
     for other in ("rational_quadratic", "matern32", "matern12"):
         if other == "matern12" and tried["matern32"][0].value < tried[first][0].value:
-            continue  # rougher is no better
+            continue  # a rougher kernel does not help
         beside = _evidence(function, sample, other)
         values = {SHAPE: 1.0, **evidence.space.values(climb.theta)}
         if SHAPE in beside.space.free:  # the last one
             to_other, limit = block_diag(to_theta, [[_SHAPE_STEP]]), _SHAPE_CLIMB
         else:
             to_other, limit = to_theta, _OTHER_CLIMB
-        tried[other] = (
-            _climb(beside, beside.space.inside(values), to_other, limit),
-            beside,
-            to_other,
-        )
-    ranked = sorted(tried, key=lambda name: -tried[name][0].value)
-    found = {name: tried[name] for name in ranked}
-    return [_Found(name, c.theta, to, part.evaluations) for name, (c, part, to) in found.items()]
+        tried[other] = _climb(beside, beside.space.inside(values), to_other, limit), beside, to_other
+    ranked = sorted(tried.items(), key=lambda item: -item[1][0].value)
+    return [_Found(name, c.theta, to, part.evaluations) for name, (c, part, to) in ranked]
 
 
 def _top(evidence: Evidence, theta: Array, to_theta: Array) -> tuple[float, Array]:
@@ -228,7 +217,6 @@ def _climb(
     if len(start) == 0:
         return best
     low, high = np.transpose(evidence.space.log_bounds())
-
     last = evidence.evaluations + limit
 
     def objective(x: Array) -> tuple[float, Array]:

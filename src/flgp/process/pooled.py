@@ -22,7 +22,7 @@ from .class_models import LINEAR, SQUARES, class_columns, column_constant, n_cla
 from .evidence import Evidence, HyperSpace, Target
 from .search import Optimum, climb, optimum_at, search
 
-# Hyperparameters that all classes share are learned from at most so many labels and classes.
+# Most labels and classes from which hyperparameters that all classes share are learned.
 _MOST_LABELS, _MOST_CLASSES = 400, 30
 # The standard deviation of f, in units of the likelihood's noise, where the search starts.
 _START = 5.0
@@ -123,8 +123,7 @@ def shared_optimum(whole: Evidence, part: Evidence, start: Optimum) -> Optimum:
     space, terms = part.space, part.terms
     ones = {name: start.values.get(name, 1.0) if name == TIME else 1.0 for name in space.names}
     # The variance of each term where its hyperparameters are 1, and where they are the pooled ones.
-    units = [float(term.gap_variance(d)) for term, d in _variances(terms, ones)]
-    found = [float(term.gap_variance(d)) for term, d in _variances(terms, {**ones, **start.values})]
+    units, found = (_sizes(terms, values) for values in (ones, {**ones, **start.values}))
     known = [all(name in start.values for name in term.parameters) for term in terms.parts]
     total = sum(value for value, own in zip(found, known, strict=True) if own)
     starts = []
@@ -150,15 +149,13 @@ def shared_optimum(whole: Evidence, part: Evidence, start: Optimum) -> Optimum:
 
 
 def _rounded(space: HyperSpace, theta: Array) -> Array:
-    """Theta to so many decimals, still within its bounds."""
+    """Theta rounded to `_DECIMALS`, still within its bounds."""
     return np.clip(np.round(theta, _DECIMALS), *np.transpose(space.log_bounds())) if len(theta) else theta
 
 
-def _variances(terms: Terms, values: Mapping[str, float]) -> list[tuple[Term, Array]]:
-    """Every term with the prior variances of its features."""
-    return [
-        (term, terms.variances(values)[span]) for term, span in zip(terms.parts, terms.spans(), strict=True)
-    ]
+def _sizes(terms: Terms, values: Mapping[str, float]) -> list[float]:
+    """The prior variance of each term."""
+    return [float(term.gap_variance(term.variances(values))) for term in terms.parts]
 
 
 def representative(target: Target) -> tuple[Target, IntArray]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from ..likelihoods import AnyLikelihood, Categorical, Gaussian
 from ..terms import Constant, Manifold, Terms
 from .class_field import class_fields
 from .class_models import PROBIT, Calibration, ClassModel, least_squares_model, probit_model, weighed
+from .component import Component, Field, NoiseFunction
 from .draws_field import ChainSettings, DrawsField, mixed_draws, sample_function
 from .evidence import NOISE, Evidence
 from .field import WeightField
@@ -26,7 +28,7 @@ from .integration import IntegratedModel
 from .kriging import JointPosterior
 from .learning import LearnedModel
 from .local_field import LocalField
-from .mixture import Component, Field, LatentFunction, NoiseFunction
+from .mixture import LatentFunction
 from .process import Process
 from .search import Optimum
 
@@ -34,8 +36,7 @@ from .search import Optimum
 _PREDICTION_NEIGHBORS = 2
 
 
-@dataclass(frozen=True)
-class _Weighted:
+class _Weighted(NamedTuple):
     """A point of the hyperparameters' posterior."""
 
     weight: float
@@ -72,12 +73,13 @@ def make_process(
 
 def _over_layers(integrated: Sequence[IntegratedModel], which: int) -> LatentFunction:
     """A component for each point of the quadrature."""
-    components = []
-    for layer, part in enumerate(integrated):
-        integral, evidence = part.integrals[which], part.model.functions[which].evidence
-        for point, weight in zip(integral.points, integral.weights, strict=True):
-            components.append(_gaussian(evidence, _Weighted(part.weight * float(weight), point), layer))
-    return LatentFunction(tuple(components))
+    return LatentFunction(
+        tuple(
+            _gaussian(part.model.functions[which].evidence, _Weighted(part.weight * weight, point), layer)
+            for layer, part in enumerate(integrated)
+            for weight, point in _points(part.model, which, [part])
+        )
+    )
 
 
 def _points(model: LearnedModel, which: int, integrated: Sequence[IntegratedModel]) -> list[_Weighted]:
@@ -85,8 +87,7 @@ def _points(model: LearnedModel, which: int, integrated: Sequence[IntegratedMode
     for part in integrated:
         if part.model.basis.bandwidth == model.basis.bandwidth:
             integral = part.integrals[which]
-            pairs = zip(integral.weights.tolist(), integral.points, strict=True)
-            return [_Weighted(weight, point) for weight, point in pairs]
+            return list(map(_Weighted, integral.weights.tolist(), integral.points))
     return [_Weighted(1.0, model.functions[which].best)]
 
 
@@ -122,7 +123,9 @@ def _gaussian(evidence: Evidence, point: _Weighted, layer: int = 0) -> Component
 
 def _noise(terms: Terms, posterior: NoisyPosterior, values: Mapping[str, float]) -> NoiseFunction:
     """The noise on the manifold term alone: the weights of other terms are 0."""
-    own = next(s for p, s in zip(terms.parts, terms.spans(), strict=True) if isinstance(p, Manifold))
+    manifold = terms.find(Manifold)
+    assert manifold is not None
+    own = manifold[1]
     found, count = posterior.log_noise, terms.n_features
     mean, factor, d = np.zeros(count), np.zeros((count, found.factor.shape[1])), np.zeros(count)
     mean[own], factor[own], d[own] = found.mean, found.factor, posterior.variances
@@ -164,9 +167,8 @@ def _sampled(
 def _classes(model: LearnedModel, points: Sequence[_Weighted]) -> Process:
     """Exclusive classes: a function for each class, or one for two, with the same hyperparameters."""
     evidence = model.functions[0].evidence
-    target, coupled = evidence.target, None
-    if isinstance(target.likelihood, Categorical):
-        coupled = target.likelihood
+    target = evidence.target
+    coupled = target.likelihood if isinstance(target.likelihood, Categorical) else None
     best, calibration = points[0].at, Calibration()
     if target.calibrated and len(points) == 1 and best.evaluation.left_out is not None:
         models, calibration = _calibrated(model, best)

@@ -14,8 +14,9 @@ from ..terms import Inputs, Terms
 from ..terms.base import View
 from .class_field import ClassField, class_moments, class_variations
 from .class_models import Calibration
+from .component import Component
 from .field import WeightField
-from .mixture import Component, LatentFunction, in_any_order
+from .mixture import LatentFunction
 
 
 @stored("process")
@@ -72,11 +73,8 @@ class Process:
         """
         if self.coupled is None:
             return [function.variations(views) for function in self.functions]
-        each = [
-            part.weight * class_variations(fields, views[part.layer])
-            for part, fields in self._coupled_fields()
-        ]
-        return np.sum(each, axis=0)
+        pairs = self._coupled_fields()
+        return np.sum([part.weight * class_variations(own, views[part.layer]) for part, own in pairs], axis=0)
 
     def _coupled_fields(self) -> Iterator[tuple[Component, list[ClassField]]]:
         """Every component of coupled functions, with the field of each class."""
@@ -91,7 +89,7 @@ class Process:
         if self.coupled is not None:  # the same component in every draw
             order = rng.permutation(n_draws)
             return [np.concatenate([f for _, f in parts], axis=1)[:, order] for parts in each]
-        return [in_any_order([f for _, f in parts], rng) for parts in each]
+        return [_in_any_order([f for _, f in parts], rng) for parts in each]
 
     def draws_of_y(
         self,
@@ -107,12 +105,11 @@ class Process:
         """
         draws = []
         for parts in self.component_draws(views, n_draws, rng, prior):
-            layers = [self.layers[part.layer] if prior else None for part, _ in parts]
             own = [
-                part.draws_of_y(f, views[part.layer], rng, size, layer)
-                for (part, f), layer in zip(parts, layers, strict=True)
+                part.draws_of_y(f, views[part.layer], rng, size, self.layers[part.layer] if prior else None)
+                for part, f in parts
             ]
-            draws.append(in_any_order(own, rng))
+            draws.append(_in_any_order(own, rng))
         return draws
 
     def component_draws(
@@ -156,3 +153,9 @@ class Process:
         """Prior covariance (b, c) of f, averaged over the latent functions; `only`: of one term."""
         each = [f.prior_covariance(self.layers, views, others, only) for f in self.functions]
         return each[0] if len(each) == 1 else np.sum(each, axis=0) / len(each)
+
+
+def _in_any_order(parts: Sequence[Array], rng: np.random.Generator) -> Array:
+    """Draws (b, …) of all components side by side, shuffled: the first few are draws of the mixture too."""
+    draws = np.concatenate(parts, axis=1)
+    return draws if len(parts) == 1 else draws[:, rng.permutation(draws.shape[1])]

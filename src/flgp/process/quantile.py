@@ -44,17 +44,11 @@ def predictive_quantile(
     # Where the mean is large compared with the spread, the ends must be accurate in units of the spread. Off
     # the geometry exp(f) may have no spread that is a number.
     with np.errstate(over="ignore"):
-        spread = np.sqrt(
-            sum(
-                weight
-                * shares
-                @ (
-                    likelihood.conditional_variance(values)
-                    + (likelihood.conditional_mean(values) - center) ** 2
-                )
-                for (weight, likelihood), (values, shares) in zip(parts, latent, strict=True)
-            )
-        )
+        square: Array | float = 0.0
+        for (weight, likelihood), (values, shares) in zip(parts, latent, strict=True):
+            away = (likelihood.conditional_mean(values) - center) ** 2
+            square = square + weight * shares @ (likelihood.conditional_variance(values) + away)
+        spread = np.sqrt(square)
     low, high = _bracket(probability, np.asarray(center, float), np.asarray(spread), level, discrete)
     high = np.minimum(high, parts[0][1].largest)
     around_zero = (low < 0) & (high > 0)

@@ -19,7 +19,6 @@ class ArrowTable:
     def __init__(self, table: Any) -> None:
         if isinstance(table, pa.RecordBatch):
             table = pa.Table.from_batches([table])
-        self._table = table
         schema = getattr(table, "schema_arrow", None) or table.schema
         self.like = schema.empty_table()
         for name, kind in zip(schema.names, schema.types, strict=True):

@@ -28,12 +28,7 @@ BLOCK_ROWS = 32_768
 class Blocks(Generic[T]):
     """A sequence of blocks, each made on demand and held in memory only while it is used.
 
-    Parameters
-    ----------
-    makers : sequence of callables
-        Each makes one block.
-    starts : sequence of int, optional
-        The first row of each block, counted over all blocks.
+    Each of the `makers` makes one block; `starts` are the first rows of the blocks, counted over all of them.
     """
 
     def __init__(self, makers: Sequence[Callable[[], T]], starts: Sequence[int] | None = None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ Function = Callable[[Array], Array]
 def select(X: Any, columns: IntArray | None, function: Function | None = None) -> Any:
     """Selected columns of rows, in memory or not, and a function of these; None selects all."""
     if columns is not None:
-        X = X[:, columns] if isinstance(X, np.ndarray) else _mapped(X, _Picked(columns), len(columns))
+        X = _mapped(X, partial(_picked, columns), len(columns))
     return X if function is None else _mapped(X, function, X.shape[1])
 
 
@@ -26,12 +26,8 @@ def _mapped(X: Any, function: Function, width: int) -> Any:
     return function(X) if isinstance(X, np.ndarray) else MappedRows(X, function, width)
 
 
-@dataclass(frozen=True)
-class _Picked:
-    index: IntArray
-
-    def __call__(self, block: Array) -> Array:
-        return block[:, self.index]
+def _picked(columns: IntArray, block: Array) -> Array:
+    return block[:, columns]
 
 
 class MappedRows:

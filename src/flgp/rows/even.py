@@ -36,7 +36,7 @@ class EvenColumns:
 
     @classmethod
     def of(cls, rows: RowLike, sample: Array) -> EvenColumns:
-        """Of rows (n, q), whose tails are judged by a sample of them (k, q)."""
+        """For rows (n, q); a sample of them (k, q) shows which tails are heavy."""
         center, unit = np.array([_tail(column) for column in sample.T]).T
         squashed = cls(center, unit, np.ones(len(unit)))
         # In blocks also where all rows are in memory, which need no second copy there.
@@ -71,7 +71,7 @@ class EvenColumns:
 
 
 def _tail(column: Array) -> tuple[float, float]:
-    """Centre and unit of a heavy-tailed column; (0, 0) of another one."""
+    """Centre and unit of a heavy-tailed column; (0, 0) for any other."""
     size = float(np.abs(column).max(initial=0.0))
     x = column / size if size > 0 else column
     z = x - x.mean()
@@ -110,7 +110,7 @@ def summarize(rows: RowLike, columns: IntArray) -> Summary:
     n, first, second, zeros, ones = row_blocks(rows).reduce(sums)
     mean = first / n
     variance = np.maximum(second / n - mean**2, 0.0)
-    # What rounding leaves of a constant column, in these sums or in its numbers, is no information.
+    # A constant column: what is left is rounding, in these sums or in its numbers.
     variance[variance < np.maximum(1e-14 * second / n + (_ROUNDED * origin) ** 2, _LEAST)] = 0.0
     return Summary(origin + mean, np.sqrt(variance), zeros / n, ones / n)
 

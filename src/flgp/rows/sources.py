@@ -47,6 +47,11 @@ def is_distributed(X: RowLike) -> bool:
     return getattr(X, "distributed", False)
 
 
+def in_memory(X: RowLike) -> bool:
+    """Whether rows are neither in a file nor on a cluster."""
+    return not is_streamed(X) and not is_distributed(X)
+
+
 def stack_rows(top: RowLike, bottom: RowLike) -> RowLike:
     """All rows of both, without a copy; on the cluster if either is there."""
     for part in (top, bottom):

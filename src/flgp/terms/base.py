@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from .._stored import stored
 from .._typing import Array, IntArray
 from ..geometry.base import Places, Rows
 from ..priors import HalfNormal, Prior
+
+K = TypeVar("K")
 
 
 @dataclass(frozen=True)
@@ -62,10 +64,8 @@ class TermView:
 
     def take(self, part: slice | IntArray) -> TermView:
         """The same for some of the points."""
-        gap, levels, rest = (
-            None if values is None else values[part]
-            for values in (self.known_gap, self.levels, self.remainder)
-        )
+        known = (self.known_gap, self.levels, self.remainder)
+        gap, levels, rest = (None if values is None else values[part] for values in known)
         return TermView(self.rows.take(part), gap, levels, rest, self.whitener)
 
     def gap_covariance(self, other: TermView | None = None) -> Array:
@@ -127,9 +127,8 @@ class View:
     def gap_draws(self, variances: Sequence[float], n_draws: int, rng: np.random.Generator) -> Array:
         """Draws (b, n_draws) of what no feature carries."""
         pairs = zip(variances, self.terms, strict=True)
-        return sum(
-            (at.gap_draws(n_draws, rng) * np.sqrt(v) for v, at in pairs), np.zeros((self.size, n_draws))
-        )
+        draws = (at.gap_draws(n_draws, rng) * np.sqrt(v) for v, at in pairs)
+        return sum(draws, np.zeros((self.size, n_draws)))
 
     def take(self, part: slice | IntArray) -> View:
         """The same for some of the points."""
@@ -251,6 +250,14 @@ class Terms:
         ends = np.cumsum([0, *(part.n_features for part in self.parts)]).tolist()
         return [slice(a, b) for a, b in pairwise(ends)]
 
+    def spanned(self) -> list[tuple[Term, slice]]:
+        """Every term, and where its features are among those of all."""
+        return list(zip(self.parts, self.spans(), strict=True))
+
+    def find(self, kind: type[K]) -> tuple[K, slice] | None:
+        """The first term of a kind, and where its features are; None: there is none."""
+        return next(((part, span) for part, span in self.spanned() if isinstance(part, kind)), None)
+
     def features(self, at: Inputs) -> Array:
         columns = [part.features(at) for part in self.parts]
         return columns[0] if len(columns) == 1 else np.concatenate([np.empty((len(at), 0)), *columns], axis=1)
@@ -264,6 +271,6 @@ class Terms:
 
     def gradient(self, values: Mapping[str, float], along: Array) -> dict[str, float]:
         result: dict[str, float] = {}
-        for part, span in zip(self.parts, self.spans(), strict=True):
+        for part, span in self.spanned():
             result |= part.gradient(values, along[span])
         return result

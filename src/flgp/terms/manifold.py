@@ -15,6 +15,8 @@ from ..priors import Flat, HalfNormal, Prior
 from .base import Inputs, TermView
 
 TIME, AMPLITUDE = "diffusion_time", "amplitude"
+# Diffusion times that a search looks at first.
+_STARTS = 8
 
 
 @stored("manifold term")
@@ -80,13 +82,13 @@ class Manifold:
         """The amplitude's is on the variance of f, a² Σ_i k(λ_i, t): a² alone says little without t."""
         return {TIME: self.time_prior, AMPLITUDE: HalfNormal(3.0 * scale)}
 
-    def starting_times(self, count: int = 8) -> Array:
+    def starting_times(self) -> Array:
         """From where all of the eigenfunctions count to where only the slowest do."""
         positive, unit = self._moving(), self.basis.time_unit
         if len(positive) == 0:
             return np.array([unit])
         fastest, slowest = float(positive[-1]), float(np.quantile(positive, 0.02))
-        return np.maximum(np.geomspace(1.0 / fastest, 1.0 / slowest, count), unit)
+        return np.maximum(np.geomspace(1.0 / fastest, 1.0 / slowest, _STARTS), unit)
 
     def _moving(self) -> Array:
         """Eigenvalues that are not zero; their size depends on the unit of time."""

@@ -24,7 +24,7 @@ from ...estimators.class_probabilities import exactly_one
 from ...inference.chains import run_chains
 from ...inference.gibbs import gibbs_sampler
 from ...inference.posterior import Design
-from ...inference.sampler import Target
+from ...inference.sampler import WeightDensity
 from ...metrics import expected_calibration_error, negative_log_likelihood
 from ..labels import only_at
 
@@ -84,7 +84,7 @@ def coupled(
     d, target = evidence.variances(best.values), function.target
     design = Design.of(evidence.inference.features, d)
     chains = run_chains(
-        gibbs_sampler(Target(design.matrix, target.obs, best.likelihood, target.constant.mean)),
+        gibbs_sampler(WeightDensity(design.matrix, target.obs, best.likelihood, target.constant.mean)),
         seed=0,
         n_draws=draws,
         n_warmup=draws // 2,

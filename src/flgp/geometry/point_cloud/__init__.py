@@ -2,8 +2,9 @@
 
 from .anchors import ANCHOR_RULES, choose_anchors
 from .cloud import BANDWIDTH_GRID, CloudBasis, CloudPlaces, FittedCloud, PointCloud
+from .joining import NeighborBlock, NeighborGraph, join_to_anchors
 from .neighbors import MAX_TREE_COLUMNS, AnchorSearch, NeighborSearch
-from .walk import NeighborBlock, NeighborGraph, Transition, anchor_gram, fit_transition, join_to_anchors
+from .walk import Transition, anchor_gram, fit_transition
 
 __all__ = [
     "ANCHOR_RULES",

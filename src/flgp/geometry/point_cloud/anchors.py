@@ -32,15 +32,9 @@ def choose_anchors(
 ) -> Array:
     """Distinct anchors, shape (at most n_anchors, p), double precision.
 
-    Neither they nor their order depends on the order of the rows.
-
-    Parameters
-    ----------
-    X : array-like of shape (n, p), sliceable by rows
-    n_anchors : int
-        s; ignored when the anchors are given or are all points.
-    rule : one of `ANCHOR_RULES`, or an array of shape (s, p)
-    rng : numpy.random.Generator
+    Neither they nor their order depends on the order of the rows of X (n, p). The `rule` is one of
+    `ANCHOR_RULES`, or the anchors themselves (s, p); then, and where all points are anchors, `n_anchors` is
+    ignored.
     """
     if not isinstance(rule, str):
         return _distinct(rule)

@@ -20,7 +20,8 @@ from ..bases import Quantities
 from ..spectrum import Spectrum, SpectrumBasis, fit_spectrum, link_parts, mean_spectrum
 from .anchors import choose_sets
 from .defaults import auto_anchor_sets, auto_anchors, auto_eigenpairs
-from .walk import NeighborBlock, NeighborGraph, Transition, anchor_gram, fit_transition, join_to_anchors
+from .joining import NeighborBlock, NeighborGraph, join_to_anchors
+from .walk import Transition, anchor_gram, fit_transition
 
 # Bandwidths are searched as c in 4ε² = c · mean d²: the paper's grid.
 BANDWIDTH_GRID = np.geomspace(0.1, 10.0, 20)

@@ -13,19 +13,15 @@ from .neighbors import MAX_TREE_COLUMNS, NeighborSearch
 _SEEDING_GROWTH = 1.5
 # Lloyd stops when the inertia falls by less than this (relative): roughly, to convergence.
 _ROUGH, _FINE = 1e-2, 1e-3
+# Assignments after seeding, at most; and those in many columns.
+_ROUNDS, _MANY_COLUMN_ROUNDS = 100, 20
 # Points per centre that seeding and relocation look at.
 _ROUGH_POINTS = 8
 # Fractions of the centres that the first and last relocations move; halved when a move does not help.
 _RELOCATED, _LAST_RELOCATED = 0.1, 0.02
 
 
-def kmeans(
-    points: Array,
-    n_clusters: int,
-    rng: np.random.Generator,
-    *,
-    max_iter: int | None = None,
-) -> Array:
+def kmeans(points: Array, n_clusters: int, rng: np.random.Generator) -> Array:
     """Cluster centres, shape (at most n_clusters, p): fewer when there are fewer distinct points.
 
     In few columns, seeding draws with probability ∝ squared distance to the nearest centre, as k-means++
@@ -35,28 +31,25 @@ def kmeans(
 
     In many columns distances concentrate, and both steps would only collect outliers: random seeding and
     plain Lloyd in single precision give lower inertia and lower label error, in a fraction of the time.
-
-    `max_iter` counts assignments after seeding (default 100, or 20 in many columns).
     """
     points = np.ascontiguousarray(points)
     if points.shape[1] > MAX_TREE_COLUMNS:
-        return plain_lloyd(points, n_clusters, rng.permutation(len(points)), max_iter or 20)
-    max_iter = max_iter or 100
+        return plain_lloyd(points, n_clusters, rng.permutation(len(points)), _MANY_COLUMN_ROUNDS)
     # A few points per centre show roughly where centres are missing; all points show exactly where.
     count = min(len(points), _ROUGH_POINTS * n_clusters)
     sample = points[np.sort(rng.choice(len(points), count, replace=False))]
     centers = _seed(sample, n_clusters, rng)
-    centers, inertia, used = _lloyd(sample, centers, _ROUGH, max_iter)
+    centers, inertia, used = _lloyd(sample, centers, _ROUGH, _ROUNDS)
     moved = int(_RELOCATED * len(centers))
-    while moved > _LAST_RELOCATED * len(centers) and used < max_iter:
+    while moved > _LAST_RELOCATED * len(centers) and used < _ROUNDS:
         proposal = _relocate(sample, centers, moved)
-        proposal, lower, spent = _lloyd(sample, proposal, _ROUGH, max_iter - used)
+        proposal, lower, spent = _lloyd(sample, proposal, _ROUGH, _ROUNDS - used)
         used += spent + 1
         if lower < inertia * (1.0 - _FINE):
             centers, inertia = proposal, lower
         else:
             moved //= 2
-    centers, _, _ = _lloyd(points, centers, _FINE, max(max_iter - used, 1))
+    centers, _, _ = _lloyd(points, centers, _FINE, max(_ROUNDS - used, 1))
     return centers
 
 

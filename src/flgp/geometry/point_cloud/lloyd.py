@@ -39,10 +39,8 @@ def plain_lloyd(points: Array, n_clusters: int, order: IntArray, max_iter: int) 
     """
     center = points.mean(axis=0, dtype=np.float64)
     # In units of the data's size, because squares in single precision overflow at 1e19.
-    unit = (
-        float(max(np.abs(points.max(axis=0) - center).max(), np.abs(points.min(axis=0) - center).max()))
-        or 1.0
-    )
+    ends = points.max(axis=0) - center, points.min(axis=0) - center
+    unit = float(max(np.abs(end).max() for end in ends)) or 1.0
     data = ((points - center) / unit).astype(np.float32)
     leading = _leading(data) if n_clusters > _FEW_CLUSTERS else data
     norms = np.einsum("ij,ij->i", leading, leading)
@@ -148,8 +146,6 @@ def _nearest_in_closure(
             best = score.argmin(axis=1)
             nearest[rows], lowest[rows] = candidates[best], score[np.arange(len(rows)), best]
 
-    tasks = [
-        range(len(closures))[a : a + _GROUPS_PER_TASK] for a in range(0, len(closures), _GROUPS_PER_TASK)
-    ]
-    list(thread_map(move, tasks))
+    starts = range(0, len(closures), _GROUPS_PER_TASK)
+    list(thread_map(move, (range(len(closures))[a : a + _GROUPS_PER_TASK] for a in starts)))
     return nearest, lowest

@@ -33,28 +33,18 @@ class Front:
 
 
 def dissect(points: Array, near: Neighborhoods) -> list[Front]:
-    """Fronts in elimination order, children before parents.
-
-    Parameters
-    ----------
-    points : array of shape (m, p)
-    near : Neighborhoods
-    """
+    """Fronts in elimination order, children before parents, for points (m, p)."""
     m = len(points)
     blocks = np.concatenate([np.arange(m)[:, None], near.neighbors], axis=1)  # (m, k + 1)
     graph = _graph(blocks)
     owned, parents = _Dissection(points, graph).fronts()
-    when, rank = (
-        np.empty(m, dtype=np.intp),
-        np.empty(m, dtype=np.intp),
-    )  # front and rank of each point
+    when, rank = np.empty((2, m), dtype=np.intp)  # front and rank of each point
     for number, own in enumerate(owned):
         when[own] = number
     rank[np.concatenate(owned)] = np.arange(m)
     first = when[blocks].min(axis=1)
-    by_front = np.split(
-        np.argsort(first, kind="stable"), np.searchsorted(np.sort(first), range(1, len(owned)))
-    )
+    ends = np.searchsorted(np.sort(first), range(1, len(owned)))
+    by_front = np.split(np.argsort(first, kind="stable"), ends)
     borders: list[IntArray] = []
     children: list[list[int]] = [[] for _ in owned]
     for number, own in enumerate(owned):

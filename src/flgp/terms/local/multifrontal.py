@@ -70,16 +70,9 @@ class SparseCholesky:
 
 
 def factorize(fronts: Sequence[Front], prior: VecchiaFactor, precision: Array) -> SparseCholesky:
-    """Factor of R = (I - B)ᵀF⁻¹(I - B) + diag(precision).
+    """Factor of R = (I - B)ᵀF⁻¹(I - B) + diag(precision), the precisions (m,) not negative.
 
-    Parameters
-    ----------
-    fronts : sequence of Front
-        Of the neighbourhoods of `prior`.
-    prior : VecchiaFactor
-        Of the latent u.
-    precision : array of shape (m,)
-        Not negative.
+    `prior` is that of the latent u, and the fronts are those of its neighbourhoods.
     """
     conditional = _conditional(prior) / np.sqrt(prior.variances)[:, None]
     waiting: list[list[tuple[IntArray, Array]]] = [[] for _ in fronts]  # from the children

@@ -112,7 +112,7 @@ def coarse_order(points: Array) -> IntArray:
 
 
 def evenly(count: int, most: int) -> IntArray:
-    """At most so many of 0, …, count - 1."""
+    """At most `most` of 0, …, count - 1, evenly spaced."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.intp))
 
 
@@ -126,16 +126,10 @@ def compact_rows(points: Array, count: int) -> IntArray:
 
 
 def previous_neighborhoods(points: Array, n_neighbors: int, order: IntArray) -> Neighborhoods:
-    """Condition every labelled point on its nearest previous points.
+    """Condition every labelled point on its k nearest previous points, in coordinates (m, p) of u.
 
-    Parameters
-    ----------
-    points : array of shape (m, p)
-        Coordinates in which u is stationary.
-    n_neighbors : int
-        k; at most m - 1 are used, which gives the exact (dense) covariance.
-    order : array of shape (m,)
-        The rows in the order of the factorisation.
+    At most m - 1 are used, which gives the exact (dense) covariance. `order` (m,) has the rows in the order
+    of the factorisation.
     """
     check_neighbor_count(n_neighbors)
     points = np.ascontiguousarray(points, dtype=np.float64)

@@ -56,13 +56,7 @@ class VecchiaSlopes:
     def chain(self, factor: VecchiaFactor, by_coefficient: Array, by_variance: Array) -> Array:
         """Gradient in (log ℓ, log a_u², log σ²) and, where there is a shape, log α.
 
-        Parameters
-        ----------
-        factor : VecchiaFactor
-        by_coefficient : array of shape (s, k)
-            Derivatives of a function in B.
-        by_variance : array of shape (s,)
-            The same in F.
+        From the derivatives of a function in B, (s, k), and in F, (s,).
         """
         log_length, log_noise, *log_shape = self.variances @ by_variance + np.tensordot(
             self.coefficients, by_coefficient, 2
@@ -85,15 +79,8 @@ class Conditionals:
 def conditionals(local: LocalModel, within: Array, cross: Array, noise: Array) -> Conditionals:
     """Solve the kriging systems of a batch.
 
-    Parameters
-    ----------
-    local : LocalModel
-    within : array of shape (k(k-1)/2, b)
-        Distances between the neighbours of each point.
-    cross : array of shape (k, b)
-        Distances from the point to its neighbours.
-    noise : array of shape (k, b)
-        Noise variances σ²·v_j of the neighbours.
+    `within` (k(k-1)/2, b) are distances between the neighbours of each point, `cross` (k, b) those from the
+    point to them, and `noise` (k, b) their noise variances σ²·v_j.
     """
     k, b = cross.shape
     block = local.covariance(within)
@@ -127,15 +114,7 @@ def batches(m: int, k: int) -> list[slice]:
 def vecchia_factor(
     near: Neighborhoods, local: LocalModel, noise_scale: Array
 ) -> tuple[VecchiaFactor, VecchiaSlopes]:
-    """Factor of Σ = K_u + σ² diag(v) and its exact derivatives, O(s k³).
-
-    Parameters
-    ----------
-    near : Neighborhoods
-    local : LocalModel
-    noise_scale : array of shape (m,)
-        v, the relative noise variances.
-    """
+    """Factor of Σ = K_u + σ² diag(v) and its exact derivatives, O(s k³); `noise_scale` (m,) is v."""
     s, k = near.neighbors.shape
     noise = local.noise_variance * np.asarray(noise_scale, dtype=np.float64)
     B, F = np.empty((s, k)), np.empty(s)
