@@ -20,7 +20,7 @@ from .class_field import ClassField
 from .draws_field import N_QUANTILES, DrawsField
 from .field import WeightField
 from .local_field import LocalField, local_points, prior_draws_of_local
-from .quantile import mixture_quantile, predictive_quantile
+from .quantile import mixture_quantile, predictive_quantiles
 
 Field = WeightField | ClassField | LocalField | DrawsField
 
@@ -233,8 +233,8 @@ class LatentFunction:
             ]
             return np.stack([mixture_quantile(nodes, level) for level in levels], axis=1)
         latent = [part.latent_nodes(views) for part in self.components]
-        parts = [(part.weight, part.at_rows(views, size)) for part in self.components]
-        ends = np.stack([predictive_quantile(parts, latent, level) for level in levels], axis=1)
+        parts = [(part.weight, part.given(None)) for part in self.components]
+        ends = predictive_quantiles(parts, latent, levels, size)
         # Where y hardly varies, rounding must not swap them.
         in_order = np.maximum.accumulate(ends[:, np.argsort(levels)], axis=1)
         return in_order[:, np.argsort(np.argsort(levels))]
