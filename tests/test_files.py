@@ -148,13 +148,19 @@ def test_figures_are_written_in_the_format_of_their_ending(tmp_path):
         assert path.read_bytes().startswith(start)
 
 
+# A child for each line of input: the imports are done once.
 _WRITER = """
-import sys
-import flgp, pickle
-model = pickle.load(open(sys.argv[1], "rb"))
-print("ready", flush=True)
-while True:
-    flgp.save(model, sys.argv[2])
+import os, pickle, sys
+import flgp
+with open(sys.argv[1], "rb") as file:
+    model = pickle.load(file)
+for _ in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        print(os.getpid(), flush=True)
+        while True:
+            flgp.save(model, sys.argv[2])
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 
 
@@ -168,17 +174,22 @@ def test_kill_9_while_saving_leaves_a_whole_model_and_no_other_file(tmp_path):
     folder = tmp_path / "out"
     folder.mkdir()
     rng = np.random.default_rng(0)
-    for _ in range(int(os.environ.get("FLGP_FUZZ_CASES", "300")) // 100):
-        command = [sys.executable, "-c", _WRITER, str(tmp_path / "model.pkl"), str(folder / "m.flgp")]
-        with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:
-            writer.stdout.readline()
+    command = [sys.executable, "-c", _WRITER, str(tmp_path / "model.pkl"), str(folder / "m.flgp")]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, **pipes) as writers:
+        for _ in range(int(os.environ.get("FLGP_FUZZ_CASES", "300")) // 100):
+            writers.stdin.write("\n")
+            writers.stdin.flush()
+            child = int(writers.stdout.readline())
             time.sleep(rng.uniform(0.0, 0.1))
-            writer.send_signal(signal.SIGKILL)
-        # A file without a name vanishes with its process, unless that dies in the moment of naming it.
-        left = set(os.listdir(folder)) - {"m.flgp"}
-        assert len(left) <= 1
-        if (folder / "m.flgp").exists():
-            np.testing.assert_array_equal(flgp.load(folder / "m.flgp").predict(X), model.predict(X))
+            os.kill(child, signal.SIGKILL)
+            assert int(writers.stdout.readline()) == -signal.SIGKILL
+            # A file without a name vanishes with its process, unless that dies in the moment of naming it.
+            left = set(os.listdir(folder)) - {"m.flgp"}
+            assert len(left) <= 1
+            if (folder / "m.flgp").exists():
+                np.testing.assert_array_equal(flgp.load(folder / "m.flgp").predict(X), model.predict(X))
+        writers.stdin.close()
     flgp.save(model, folder / "m.flgp")
     assert os.listdir(folder) == ["m.flgp"]
 

@@ -565,6 +565,32 @@ def test_likelihoods_without_their_parameters_are_refused(whole, tmp_path):
         )
 
 
+@pytest.mark.parametrize("name", ["two classes", "coupled"])
+def test_least_squares_fits_of_other_names_are_refused(fitted, name, tmp_path):
+    """They are weighed by their names when labels are added: a model that loaded raised a KeyError then."""
+    flgp.save(fitted[name], tmp_path / "m.flgp")
+    whole = (tmp_path / "m.flgp").read_bytes()
+
+    def rename(fits):
+        fits["squares"] = fits.pop("least squares")
+
+    def without_noise(fits):
+        del fits["least squares"]["dict"]["noise_variance"]
+
+    def of_other_terms(fits):
+        fits["least squares"]["dict"]["group_variance"] = 1.0
+
+    for change in (rename, without_noise, of_other_terms):
+
+        def changed(header, change=change):
+            places = list(_every(header, "least_squares"))
+            assert places
+            for place in places:
+                change(place["dict"])
+
+        refused(tmp_path, resealed(whole, changed), "other names|least-squares fit without noise")
+
+
 def _header(data):
     found = []
     resealed(data, lambda header: found.append(header))

@@ -30,6 +30,15 @@ def three_rings(n=200, m=5, seed=0):
     return X, y, truth
 
 
+@pytest.mark.parametrize("amplitude", [1.0, 1e12])
+def test_three_classes_with_a_given_amplitude(amplitude):
+    """Nothing is left to search then: an AttributeError, and for huge ones a warning of NumPy's."""
+    X, y, truth = three_rings()
+    model = FLGPClassifier(n_anchors=100, amplitude=amplitude, random_state=0).fit(X, y)
+    assert model.amplitude_ == amplitude
+    assert np.mean(model.predict(X) == truth) > 0.9
+
+
 @pytest.mark.parametrize("base_kernel", ["lae", "se"])
 @pytest.mark.parametrize("inference", ["ep", "laplace"])
 def test_six_circles(base_kernel, inference):

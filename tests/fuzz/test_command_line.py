@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import sys
 import tempfile
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pandas
@@ -115,8 +117,9 @@ def options(draw):
 
 def run(*arguments):
     """Exit code, output and complaint; fails unless the command ended as it should."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as ended:
+    out, err, nothing = io.StringIO(), io.StringIO(), io.TextIOWrapper(io.BytesIO())  # to be read as "-"
+    said = contextlib.redirect_stdout(out), contextlib.redirect_stderr(err)
+    with said[0], said[1], mock.patch.object(sys, "stdin", nothing), pytest.raises(SystemExit) as ended:
         main([str(argument) for argument in arguments])
     code = ended.value.code or 0
     said = err.getvalue()

@@ -96,3 +96,18 @@ def test_many_classes():
     p = Categorical(250).probabilities(np.zeros((3, 250)), np.ones((3, 250)))
     np.testing.assert_allclose(p, 1.0 / 250)
     assert Categorical(3).probabilities(np.empty((0, 3)), np.empty((0, 3))).shape == (0, 3)
+
+
+def test_slopes_far_off_are_those_of_the_gaussian_tail():
+    """Two logarithms of 1e24 that cancel: a warning of NumPy's, and slopes of any size."""
+    gap = np.array([[1e3, 1e6, 1e12, 1e100], [0.0, 0.0, 0.0, 0.0]])
+    found = Categorical(2).tilted(Observations.of([1, 1, 1, 1]), gap, np.zeros(gap.shape))
+    # The difference of the latents has a variance of 2.
+    np.testing.assert_allclose(found.gradient[0], -0.5 * gap[0], rtol=1e-5)
+    np.testing.assert_allclose(found.gradient[1], 0.5 * gap[0], rtol=1e-5)
+    # On either side of where the ratio takes its limit.
+    near, far = (
+        Categorical(2).tilted(Observations.of([1]), np.array([[2.0 * x], [0.0]]), np.zeros((2, 1)))
+        for x in (0.99e4, 1.02e4)
+    )
+    assert far.gradient[0, 0] / near.gradient[0, 0] == pytest.approx(1.02 / 0.99, rel=1e-6)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.stats import gamma, poisson
 
 from flgp.likelihoods import (
     AsymmetricLaplace,
@@ -18,7 +19,7 @@ from flgp.likelihoods import (
     ZeroInflatedNegativeBinomial,
     ZeroInflatedPoisson,
 )
-from flgp.process.quantile import predictive_quantile
+from flgp.process.quantile import predictive_quantiles
 
 ALL = [
     Gaussian(noise_variance=0.4),
@@ -61,10 +62,23 @@ def test_predictive_quantiles_of_a_mixture_match_simulation(likelihood, level):
         ((mean + np.sqrt(variance) * node)[:, None], share / share.sum())
         for mean, variance in ((0.5, 0.3), (-0.5, 0.1))
     ]
-    found = predictive_quantile([(0.6, likelihood), (0.4, likelihood)], latent, level)[0]
+    found = predictive_quantiles([(0.6, likelihood), (0.4, likelihood)], latent, [level])[0, 0]
     first = rng.random(400_000) < 0.6
     f = np.where(first, 0.5 + np.sqrt(0.3) * rng.standard_normal(400_000), -0.5)
     f = np.where(first, f, -0.5 + np.sqrt(0.1) * rng.standard_normal(400_000))
     y = likelihood.sample(f, rng)
     assert np.mean(y <= found) >= level - 4e-3
     assert np.mean(y < found) <= level + 4e-3
+
+
+@pytest.mark.parametrize("likelihood", [Tweedie(dispersion=1.3), Tweedie(dispersion=0.01, power=1.2)])
+def test_amounts_far_from_the_mean_have_the_probability_that_the_sum_has(likelihood):
+    """They are told by a bound, without the sum."""
+    y, f = (grid.ravel() for grid in np.meshgrid(np.geomspace(1e-9, 1e9, 181), np.linspace(-9.0, 9.0, 37)))
+    rate, shape, scale = (np.broadcast_to(part, f.shape) for part in likelihood._events(f))
+    few = rate < 18.0  # of which every term is summed
+    events = np.arange(1.0, 300.0)[:, None]
+    sums = poisson.pmf(events, rate[few]) * gamma.cdf(y[few] / scale[few], shape[few] * events)
+    found = likelihood.cdf(y[few], f[few])
+    np.testing.assert_allclose(found, np.exp(-rate[few]) + sums.sum(axis=0), rtol=0, atol=2e-13)
+    assert np.mean((found == 0.0) | (found == 1.0)) > 0.3

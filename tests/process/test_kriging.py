@@ -148,6 +148,16 @@ def test_duplicates_without_noise(rng):
     assert moments.variance.max() < 1e-6
 
 
+@pytest.mark.parametrize("k", [5, 40])
+def test_the_mean_is_the_same_bits_with_and_without_the_variance(problem, k):
+    """Nearly without noise, two ways to the same mean differed by 1e-8 of it."""
+    points, features, y, scale, d, new, rows = problem
+    local = LocalModel("matern52", 1.0, 2.0, 1e-14)
+    field = fit(points, features, y, d, local, k, scale)
+    view = at(new, rows)
+    np.testing.assert_array_equal(field.means(view), field.kriged(view).mean)
+
+
 def test_no_points(problem):
     points, features, y, scale, d, *_ = problem
     nothing = at(np.empty((0, 2)), np.empty((0, 5)))

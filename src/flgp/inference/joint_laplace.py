@@ -187,7 +187,7 @@ class _Joint:
 
     def _newton_point(self, f: Array) -> tuple[Array, Array]:
         """Where a whole step from f ends, and ∂ log p/∂f."""
-        W, gradient = self.target.curvature(f), self.target.gradient(f)
+        gradient, W = self.target.gradient_and_curvature(f)
         right = self.transpose_times(W * (f - self.data.offset) + gradient)
         return np.concatenate(self.precision(W).solve(*right)), gradient
 

@@ -33,10 +33,6 @@ class WeightedLikelihood:
         """The sum over the rows."""
         return float(self.obs.weight @ self.likelihood.log_density(self.obs, f))
 
-    def gradient(self, f: Array) -> Array:
-        """∂ log p/∂f (m,)."""
-        return self.obs.weight * self.likelihood.slope_and_curvature(self.obs, f)[0]
-
     def gradient_and_curvature(self, f: Array) -> tuple[Array, Array]:
         """∂ log p/∂f and W ≥ 0, (m,): the exact one where the likelihood is log-concave."""
         slope, curvature = self.likelihood.slope_and_expected_curvature(self.obs, f)

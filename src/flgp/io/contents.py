@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _stored
+from ..process.evidence import NOISE
 from ..rows.even import EvenColumns
 from .fits import basis_suits, n_columns, n_coordinates, size_of
 from .learned import LEARNED, MODELS, PARAMETER, SECTIONS
@@ -345,6 +346,9 @@ class _Fit:
                     "linear term": ["linear_variance"],
                     "local term by features": ["residual_variance"],
                 }[term.concept]
+        for values in known["least_squares"].values():
+            if NOISE not in values or not set(values) <= {NOISE, *wanted}:
+                raise wrong(where, "has a least-squares fit without noise, or of other terms")
         local = known["local"]
         if (local is None) != (component["local"] is None):
             raise wrong(where, "has a local term in one place but not in the other")

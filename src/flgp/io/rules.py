@@ -383,14 +383,17 @@ class Several:
 
 @dataclass(frozen=True)
 class ByName:
-    """A dict from names to values of one kind."""
+    """A dict from names, possibly some of a few, to values of one kind."""
 
     rule: Rule
+    names: tuple[str, ...] | None = None
 
     def __call__(self, check: Check, node: Any, where: str, scope: Scope) -> dict[str, Any]:
         content = content_of(node, "dict")
         if not isinstance(content, dict):
             raise wrong(where, "is not a dict")
+        if self.names is not None and not set(content) <= set(self.names):
+            raise wrong(where, f"has other names than {', '.join(self.names)}")
         return {name: self.rule(check, value, f"{where}[{name!r}]", scope) for name, value in content.items()}
 
 

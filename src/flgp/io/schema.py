@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from ..process.class_models import LINEAR, PROBIT, SQUARES
 from . import fits
 from .rules import (
     A,
@@ -355,9 +356,11 @@ SCHEMA: dict[str, Concept] = {
         values=ByName(variance),
         likelihood=A("likelihood"),
         local=Maybe(A("local term")),
-        least_squares=ByName(ByName(variance)),
+        least_squares=ByName(ByName(variance), (SQUARES, LINEAR)),
     ),
-    "calibration of classes": concept(sharpness=Real(0.1, 100.0), shares=ByName(Real(0.0, 1.0 + 1e-9))),
+    "calibration of classes": concept(
+        sharpness=Real(0.1, 100.0), shares=ByName(Real(0.0, 1.0 + 1e-9), (PROBIT, SQUARES, LINEAR))
+    ),
     "known shares of classes": concept(
         shift=Numbers(("C",), -1e6, 1e6), clusters=Maybe(A("classes as clusters"))
     ),

@@ -141,12 +141,12 @@ class Likelihood(ABC):
             value = self._parameter(name)
             up = self.with_parameters(**{name: value * np.exp(_PARAMETER_STEP)})
             down = self.with_parameters(**{name: value * np.exp(-_PARAMETER_STEP)})
-            high, low = up.derivatives(obs, f), down.derivatives(obs, f)
+            high, low = up.slope_and_curvature(obs, f), down.slope_and_curvature(obs, f)
             result.append(
                 ParameterDerivatives(
                     (up.log_density(obs, f) - down.log_density(obs, f)) / (2 * _PARAMETER_STEP),
-                    (high.gradient - low.gradient) / (2 * _PARAMETER_STEP),
-                    (high.curvature - low.curvature) / (2 * _PARAMETER_STEP),
+                    (high[0] - low[0]) / (2 * _PARAMETER_STEP),
+                    (high[1] - low[1]) / (2 * _PARAMETER_STEP),
                 )
             )
         return result

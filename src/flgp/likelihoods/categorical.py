@@ -17,6 +17,8 @@ from ._tilted import Tilted
 _LOG_ROOT_2PI = 0.5 * float(np.log(2.0 * np.pi))
 # Nodes of the one-dimensional integrals, and how many standard deviations they span on either side.
 _NODES, _SPAN = 40, 6.5
+# Standard deviations from which on Mills' ratio has its limit: beyond, squares hide it.
+_FAR_OFF = 1e4
 # Nodes of the midpoint rule for probabilities, as few as leave no more than this between two of them, in
 # units of the smallest standard deviation: the integrand is so smooth that the error is then below 1e-6, most
 # of it the mass that is left out (at 0.6 it grows).
@@ -95,7 +97,11 @@ class Categorical:
         share = np.exp(log_density - top)
         total = share.sum(axis=0)
         share /= total
-        hazard = np.where(other, np.exp(-0.5 * z * z - _LOG_ROOT_2PI - log_cdf), 0.0)
+        # Farther off φ(z)/Φ(z) is -z - 1/z, and both logarithms are too large for their difference.
+        far = z < -_FAR_OFF
+        off = np.where(far, z, -_FAR_OFF)
+        log_hazard = np.where(far, 0.0, -0.5 * z * z - _LOG_ROOT_2PI - log_cdf)
+        hazard = np.where(other, np.where(far, -off - 1.0 / off, np.exp(log_hazard)), 0.0)
         gradient = -np.einsum("qm,qcm->cm", share, hazard) / sd
         curvature = np.einsum("qm,qcm->cm", share, z * hazard) / sd**2 + gradient**2
         first = (share * own_z).sum(axis=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit
@@ -41,16 +41,18 @@ class Hurdle(ExtraZeros):
 
     def derivatives(self, obs: Observations, f: Array) -> Derivatives:
         """Those of the counts minus those of log(1 - p(0)); none for y = 0."""
-        d, t = self.counts.derivatives(obs, f), self._truncation(obs, f)
-        zero = obs.y == 0
-        curvature = d.curvature + t.second
+        slope, curvature = self.slope_and_curvature(obs, f)
+        third = self.counts.derivatives(obs, f).third - _third_of_any(*self._none(obs, f))
+        return Derivatives(slope, curvature, np.where(obs.y == 0, 0.0, third))
+
+    def slope_and_curvature(self, obs: Observations, f: Array) -> tuple[Array, Array]:
+        d, zero = self.counts.derivatives(obs, f), obs.y == 0
+        L, first, second, _ = self._none(obs, f)
+        slope_of_any, bend_of_any = _slope_and_bend_of_any(L, first, second)
+        curvature = d.curvature + bend_of_any
         if self.log_concave:
             curvature = np.maximum(curvature, 0.0)
-        return Derivatives(
-            np.where(zero, 0.0, d.gradient - t.first),
-            np.where(zero, 0.0, curvature),
-            np.where(zero, 0.0, d.third - t.third),
-        )
+        return np.where(zero, 0.0, d.gradient - slope_of_any), np.where(zero, 0.0, curvature)
 
     def likeliest(self, obs: Observations) -> Array:
         return np.log(np.maximum(obs.y, 1.0) / obs.exposure)
@@ -134,20 +136,15 @@ class Hurdle(ExtraZeros):
         f = np.asarray(f, dtype=float)
         return self._log_shares()[1] + f - _log_any(self.counts, f)
 
-    def _truncation(self, obs: Observations, f: Array) -> _Truncation:
-        """Derivatives of log(1 - e^-L), with L = -log p(0), as those of log L and of the smooth rest."""
+    def _none(self, obs: Observations, f: Array) -> tuple[Array, Array, Array, Array]:
+        """L = -log p(0), and its first three derivatives in f."""
         none = self.counts.derivatives(none_of(obs), f)
         L = np.maximum(-log_none(self.counts, f + np.log(obs.exposure)), 1e-300)
         inside = L < _CERTAIN
-        # Derivatives of L: the first three of -log p(0).
         first, second, third = (
             np.where(inside, part, 0.0) for part in (-none.gradient, none.curvature, -none.third)
         )
-        a, b, c = _smooth_rest(L)
-        r1, r2, r3 = first / L, second / L, third / L
-        own = r1, r2 - r1**2, r3 - 3.0 * r1 * r2 + 2.0 * r1**3
-        rest = a * first, a * second + b * first**2, a * third + 3.0 * b * first * second + c * first**3
-        return _Truncation(*(x + y for x, y in zip(own, rest, strict=True)))
+        return L, first, second, third
 
 
 def _log_any(counts: Counts, log_mean: Array) -> Array:
@@ -155,31 +152,40 @@ def _log_any(counts: Counts, log_mean: Array) -> Array:
     return np.log(-np.expm1(-np.maximum(-log_none(counts, log_mean), 1e-300)))
 
 
-class _Truncation(NamedTuple):
-    """Derivatives of log(1 - p(0)) in f."""
-
-    first: Array
-    second: Array
-    third: Array
+# Derivatives of log(1 - e^-L) in f, as those of log L and of log((1 - e^-L)/L), which is smooth: for small L
+# a Bernoulli series.
 
 
-def _smooth_rest(L: Array) -> tuple[Array, Array, Array]:
-    """Derivatives of log((1 - e^-L)/L) in L, a Bernoulli series for small L."""
-    small = np.minimum(L, _SMALL)
+def _slope_and_bend_of_any(L: Array, first: Array, second: Array) -> tuple[Array, Array]:
+    """The first two, from those of L."""
+    (a, b), r1, r2 = _smooth_rest(L), first / L, second / L
+    return r1 + a * first, r2 - r1**2 + (a * second + b * first**2)
+
+
+def _third_of_any(L: Array, first: Array, second: Array, third: Array) -> Array:
+    """The third."""
+    (a, b), r1, r2, r3 = _smooth_rest(L), first / L, second / L, third / L
+    small, q, inverse = _of_small_and_large(L)
+    closed = q * (1.0 + q) * (1.0 + 2.0 * q) - 2.0 * inverse**3
+    c = np.where(L < _SMALL, -small / 120.0 + small**3 / 1512.0, closed)
+    return r3 - 3.0 * r1 * r2 + 2.0 * r1**3 + (a * third + 3.0 * b * first * second + c * first**3)
+
+
+def _smooth_rest(L: Array) -> tuple[Array, Array]:
+    """The first two derivatives of log((1 - e^-L)/L) in L."""
+    small, q, inverse = _of_small_and_large(L)
     series = (
         -0.5 + small / 12.0 - small**3 / 720.0 + small**5 / 30240.0,
         1.0 / 12.0 - small**2 / 240.0 + small**4 / 6048.0,
-        -small / 120.0 + small**3 / 1512.0,
     )
-    large = np.clip(L, _SMALL, _CERTAIN)
-    q = 1.0 / np.expm1(large)
-    inverse = 1.0 / np.maximum(L, _SMALL)
-    closed = (
-        q - inverse,
-        inverse**2 - q * (1.0 + q),
-        q * (1.0 + q) * (1.0 + 2.0 * q) - 2.0 * inverse**3,
-    )
-    return tuple(np.where(L < _SMALL, s, c) for s, c in zip(series, closed, strict=True))  # type: ignore[return-value]
+    closed = (q - inverse, inverse**2 - q * (1.0 + q))
+    return np.where(L < _SMALL, series[0], closed[0]), np.where(L < _SMALL, series[1], closed[1])
+
+
+def _of_small_and_large(L: Array) -> tuple[Array, Array, Array]:
+    """L where it is small; 1/(e^L - 1) and 1/L where it is not."""
+    q = 1.0 / np.expm1(np.clip(L, _SMALL, _CERTAIN))
+    return np.minimum(L, _SMALL), q, 1.0 / np.maximum(L, _SMALL)
 
 
 @stored("hurdle Poisson likelihood")

@@ -16,6 +16,8 @@ from .poisson import draw_counts
 
 # Terms of the sums over numbers of events, and how many standard deviations about the likeliest they span.
 _TERMS, _SPAN = 96, 9.0
+# Where a bound falls by this factor it changes no digit of a probability; rounding of its parts.
+_NO_DIGIT, _ROUNDING = 38.0, 1e-14
 # Rows times terms held at once.
 _BLOCK_ROWS = 4096
 
@@ -88,22 +90,26 @@ class Tweedie(LogMean):
     def cdf(self, y: Array, f: Array) -> Array:
         """A sum over the number of events: Poisson weights times gamma distribution functions."""
         y, f = np.broadcast_arrays(np.asarray(y, dtype=float), np.asarray(f, dtype=float))
-        rate, shape, scale = self._events(f.ravel())
-        blocks = [slice(i, i + _BLOCK_ROWS) for i in range(0, max(f.size, 1), _BLOCK_ROWS)]
-        parts = [self._below(y.ravel()[rows], rate[rows], shape, scale[rows]) for rows in blocks]
-        return np.concatenate(parts).reshape(y.shape)
+        at, rate, shape, scale = np.maximum(y.ravel(), 0.0), *self._events(f.ravel())
+        below = np.where(at > shape * rate * scale, 1.0, 0.0)  # the mean
+        near = np.flatnonzero(self._fall(at, f.ravel()) < _NO_DIGIT)
+        for start in range(0, len(near), _BLOCK_ROWS):
+            rows = near[start : start + _BLOCK_ROWS]
+            below[rows] = _below(at[rows], rate[rows], shape, scale[rows])
+        return np.where(y >= 0.0, below.reshape(y.shape), 0.0)
 
-    @staticmethod
-    def _below(y: Array, rate: Array, shape: float, scale: Array) -> Array:
-        events, stride = _window(rate, np.sqrt(rate) + 1.0)
-        log_weight = events * np.log(rate) - rate - gammaln(events + 1.0) + np.log(stride)
-        weight = np.exp(np.minimum(log_weight, 0.0))
-        counts = weight > 1e-13
-        part = np.zeros(weight.shape)
-        at = np.broadcast_to(np.maximum(y, 0.0) / scale, weight.shape)[counts]
-        part[counts] = weight[counts] * gammainc(shape * events[counts], at)
-        below = part.sum(axis=0)
-        return np.where(y >= 0.0, np.clip(np.exp(-rate) + below, 0.0, 1.0), 0.0)
+    def _fall(self, y: Array, f: Array) -> Array:
+        """Minus the logarithm of Chernoff's bound on what is beyond y, seen from the mean: half the deviance.
+
+        Less what rounding may add to it.
+        """
+        p, phi, mu = self.power, self._parameter("dispersion"), safe_exp(f)
+        parts = (
+            mu ** (2.0 - p) / (2.0 - p),
+            y * mu ** (1.0 - p) / (p - 1.0),
+            y ** (2.0 - p) / (p - 1.0) / (2.0 - p),
+        )
+        return (parts[0] + parts[1] - parts[2] - _ROUNDING * (parts[0] + parts[1])) / phi
 
     def sample(self, f: Array, rng: np.random.Generator) -> Array:
         rate, shape, scale = self._events(np.asarray(f, dtype=float))
@@ -164,3 +170,15 @@ def _window(center: Array, spread: Array) -> tuple[Array, Array]:
     stride = np.ceil(2.0 * _SPAN * spread / (_TERMS - 1.0))
     first = np.maximum(np.floor(center - 0.5 * _TERMS * stride), 1.0)
     return first + stride * np.arange(_TERMS)[:, None], stride
+
+
+def _below(y: Array, rate: Array, shape: float, scale: Array) -> Array:
+    """P(Y ≤ y) (m,) for a Poisson number of gamma amounts."""
+    events, stride = _window(rate, np.sqrt(rate) + 1.0)
+    log_weight = events * np.log(rate) - rate - gammaln(events + 1.0) + np.log(stride)
+    weight = np.exp(np.minimum(log_weight, 0.0))
+    counts = weight > 1e-13
+    part = np.zeros(weight.shape)
+    at = np.broadcast_to(y / scale, weight.shape)[counts]
+    part[counts] = weight[counts] * gammainc(shape * events[counts], at)
+    return np.clip(np.exp(-rate) + part.sum(axis=0), 0.0, 1.0)

@@ -322,14 +322,14 @@ def _score_numbers(fitter: _Fitter, folds: list[IntArray], rows: IntArray, cover
     std = {name: np.zeros(len(rows)) for name in mean}
     losses = {name: np.zeros(len(rows)) for name in mean}
     ends = np.zeros((len(rows), 2))
-    size = np.ones(len(rows))  # y is a sum over so much exposure, or so many trials
+    size: Array = np.ones(len(rows))  # y is a sum over so much exposure, or so many trials
     for model, test, held, rest in fitter.held_out(folds, rows):
         points = fitter.points(test)
         uses = getattr(getattr(model, "likelihood_", None), "uses", ())
-        used = [name for name in ("exposure", "trials") if name in uses and name in fitter.known]
-        sizes = {name: fitter.known[name][test] for name in used}
-        for name in used:
-            size = fitter.known[name][rows]
+        used = {k: v for k, v in fitter.known.items() if k in uses and k in ("exposure", "trials")}
+        sizes = {k: v[test] for k, v in used.items()}
+        for values in used.values():
+            size = values[rows]
         mean["flgp"][held], std["flgp"][held] = model.predict(points, return_std=True, **sizes)
         ends[held] = model.predict_interval(points, coverage, **sizes)
         losses["flgp"][held] = _surprise(model, points, y[held], sizes)

@@ -56,6 +56,10 @@ def ascend(
     first, unit = objective(start), 1.0
     if bounds is not None:
         low, high = np.transpose(bounds)
+        if np.array_equal(low, high):  # SciPy's answer would have no slope then
+            return OptimizeResult(
+                x=start, fun=first[0], jac=first[1], nfev=1, success=True, message="nothing to learn"
+            )
         free = np.where(first[1] > 0, start > low, start < high)
         # In units in which the gradient is that long.
         unit = max(1.0, float(np.linalg.norm(first[1][free])) / first_step)

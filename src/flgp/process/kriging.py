@@ -132,12 +132,17 @@ class KrigingWeights:
     neighbors: IntArray  # (n, k)
     coefficients: Array  # (n, k) b
     variance: Array  # (n,) a_u² - b · k_u(x, N)
+    mean: Array  # (n,) b · ρ_N
 
     def matrix(self, m: int) -> sparse.csr_array:
         """The weights as a sparse (n, m) matrix."""
-        n, k = self.neighbors.shape
-        parts = (self.coefficients.ravel(), self.neighbors.ravel(), np.arange(0, n * k + 1, k))
-        return sparse.csr_array(parts, shape=(n, m))
+        return _as_matrix(self.neighbors, self.coefficients, m)
+
+
+def _as_matrix(neighbors: IntArray, coefficients: Array, m: int) -> sparse.csr_array:
+    n, k = neighbors.shape
+    parts = (coefficients.ravel(), neighbors.ravel(), np.arange(0, n * k + 1, k))
+    return sparse.csr_array(parts, shape=(n, m))
 
 
 def kriging_weights(posterior: JointPosterior, points: Array, search: NeighborSearch) -> KrigingWeights:
@@ -150,7 +155,9 @@ def kriging_weights(posterior: JointPosterior, points: Array, search: NeighborSe
     within = distances_within(posterior.points, neighbors)
     system = conditionals(local, within, np.sqrt(squared).T, noise)
     # At a labelled point without noise rounding may leave less than nothing.
-    return KrigingWeights(neighbors, system.weights.T, np.maximum(local.variance - system.explained, 0.0))
+    variance = np.maximum(local.variance - system.explained, 0.0)
+    mean = _as_matrix(neighbors, system.weights.T, len(posterior.points)) @ posterior.residual
+    return KrigingWeights(neighbors, system.weights.T, variance, mean)
 
 
 def _weights_of_all_labels(posterior: JointPosterior, points: Array) -> KrigingWeights:
@@ -160,14 +167,16 @@ def _weights_of_all_labels(posterior: JointPosterior, points: Array) -> KrigingW
     weights = linalg.cho_solve((posterior.label_cholesky, True), cross.T, check_finite=False).T
     explained = np.einsum("ij,ij->i", weights, cross)
     everyone = np.broadcast_to(np.arange(m), weights.shape)
-    return KrigingWeights(everyone, weights, np.maximum(local.variance - explained, 0.0))
+    # As in `kriged_means`: nearly without noise b · ρ would be rounded differently.
+    mean = cross @ posterior.dual
+    return KrigingWeights(everyone, weights, np.maximum(local.variance - explained, 0.0), mean)
 
 
 def kriged_means(posterior: JointPosterior, points: Array, search: NeighborSearch) -> Array:
     """E u (n,) at n points: b · ρ_N."""
     if posterior.sees_all:
         return posterior.local.covariance(cdist(points, posterior.points)) @ posterior.dual
-    return kriging_weights(posterior, points, search).matrix(len(posterior.points)) @ posterior.residual
+    return kriging_weights(posterior, points, search).mean
 
 
 def kriged_moments(
@@ -178,11 +187,10 @@ def kriged_moments(
     through = B @ posterior.spread  # bΦ_N C
     remainder = posterior.remainder(B)
     conditional = kriging.variance + np.einsum("ij,ij->j", remainder, remainder)
-    local_mean = B @ posterior.residual
     return KrigedMoments(
-        mean + local_mean,
+        mean + kriging.mean,
         conditional + np.einsum("ij,ij->i", spread - through, spread - through),
-        local_mean,
+        kriging.mean,
         conditional + np.einsum("ij,ij->i", through, through),
     )
 

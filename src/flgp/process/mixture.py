@@ -14,7 +14,7 @@ from ..likelihoods import Gaussian, Likelihood
 from ..terms import Terms
 from ..terms.base import View
 from .component import FARTHEST, Component
-from .quantile import mixture_quantile, predictive_quantile
+from .quantile import mixture_quantile, predictive_quantiles
 
 
 @stored("latent function")
@@ -90,8 +90,8 @@ class LatentFunction:
             ]
             return np.stack([mixture_quantile(nodes, level) for level in levels], axis=1)
         latent = [part.latent_nodes(at) for part, at in seen]
-        parts = [(part.weight, part.at_rows(at, size)) for part, at in seen]
-        ends = np.stack([predictive_quantile(parts, latent, level) for level in levels], axis=1)
+        parts = [(part.weight, part.given(None)) for part, _ in seen]
+        ends = predictive_quantiles(parts, latent, levels, size)
         # Where y hardly varies, rounding must not swap them.
         in_order = np.maximum.accumulate(ends[:, np.argsort(levels)], axis=1)
         return in_order[:, np.argsort(np.argsort(levels))]
