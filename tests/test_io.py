@@ -18,7 +18,7 @@ from sklearn.datasets import load_digits
 import flgp
 from conftest import ring
 from flgp import FLGPClassifier, FLGPRegressor, HeatKernelFeatures, ModelFileError
-from flgp.io import container, describe, models
+from flgp.io import container, describe, fits, models
 from flgp.io.compact import are_close, narrowed
 from flgp.likelihoods import Gaussian, StudentT
 from flgp.likelihoods.gaussian import Gaussian as GaussianBase
@@ -416,6 +416,7 @@ def test_headers_that_lie_are_refused(whole, tmp_path):
     refused(tmp_path, given("time_prior", {"flat prior": {"__class__": 1}}), "no field")
     refused(tmp_path, given("colour", 3), "no field 'colour'")
     refused(tmp_path, given("n_neighbors", -3), "must be an integer")
+    refused(tmp_path, given("verbose", {"array": 0}), "must be a whole number")
     deep: list = []
     for _ in range(100):
         deep = [deep]
@@ -534,6 +535,30 @@ def test_fields_added_later_take_their_defaults(whole, tmp_path):
     (tmp_path / "old.flgp").write_bytes(resealed(whole, forget))
     manifold = flgp.load(tmp_path / "old.flgp")._process_.layers[0].parts[0]
     assert manifold.time_prior.tau == 2.0
+
+
+def test_an_empty_collection_is_the_default_of_a_field_that_is_not_there(fitted, tmp_path):
+    flgp.save(fitted["coupled"], tmp_path / "m.flgp")
+
+    def forget(header):
+        for known in _every(header, "known hyperparameters"):
+            del known["least_squares"]
+
+    (tmp_path / "m.flgp").write_bytes(resealed((tmp_path / "m.flgp").read_bytes(), forget))
+    X = points(fitted["coupled"])
+    np.testing.assert_array_equal(
+        flgp.load(tmp_path / "m.flgp").predict_proba(X), fitted["coupled"].predict_proba(X)
+    )
+
+
+def test_a_covariance_in_a_file_is_that_of_its_factor_to_rounding():
+    """A variance between nodes may be a millionth of those at the nodes: errors of 1e-8 would be seen."""
+    factor = np.random.default_rng(0).normal(size=(300, 40))
+    covariance = factor @ factor.T
+    assert fits._is_product(factor, covariance)
+    assert not fits._is_product(factor, covariance + np.diag(np.full(300, 1e-7)))
+    covariance[3, 4] += 1e-5
+    assert not fits._is_product(factor, covariance)
 
 
 def _every(node, name):

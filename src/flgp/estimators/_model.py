@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -100,6 +101,8 @@ class HeatKernelModel:
             check_count("n_jobs", self.n_jobs, minimum=-(2**31))
             if self.n_jobs == 0:
                 raise ValueError("n_jobs=0 has no meaning. Use a positive number, or -1 for all cores.")
+        if not isinstance(self.verbose, numbers.Integral | np.bool_):
+            raise ValueError(f"verbose={self.verbose!r} must be a whole number, 0 for none.")
 
     @contextmanager
     def _working(self) -> Iterator[None]:

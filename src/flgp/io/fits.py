@@ -8,6 +8,8 @@ import numpy as np
 
 from .rules import Check, Record, wrong
 
+# What products of arrays may differ by, of the size of their parts: in double precision, in compact files.
+_ROUNDING, _SINGLE = 1e-11, 1e-6
 # Dimensions that are the nodes and the features of a concept; eigenfunctions known everywhere have M of both.
 _SIZES = {
     "eigenvectors at nodes": ("s", "M"),
@@ -128,16 +130,16 @@ def _is_product(factor: np.ndarray, covariance: np.ndarray) -> bool:
     signs = np.where(np.random.default_rng(0).random(len(factor)) < 0.5, -1.0, 1.0)
     for along in (signs, signs * np.linspace(0.5, 1.0, len(factor))):
         error = np.abs(covariance @ along - factor @ (factor.T @ along))
-        if not (error <= 1e-6 * spread * (spread @ np.abs(along)) + 1e-300).all():
+        if not (error <= _ROUNDING * spread * (spread @ np.abs(along)) + 1e-300).all():
             return False
     diagonal = np.abs(np.diagonal(covariance) - spread**2)
-    return bool((diagonal <= 1e-6 * spread**2 + 1e-300).all())
+    return bool((diagonal <= _ROUNDING * spread**2 + 1e-300).all())
 
 
 def _is_cross(factor: np.ndarray, cross: np.ndarray, constant: np.ndarray) -> bool:
     """Whether a term's covariance with the constant is that of their factors."""
     size = np.sqrt(np.einsum("ij,ij->i", factor, factor) * (constant @ constant))
-    return bool((np.abs(cross - factor @ constant) <= 1e-6 * size + 1e-300).all())
+    return bool((np.abs(cross - factor @ constant) <= _SINGLE * size + 1e-300).all())
 
 
 def weight_field(check: Check, record: Record, where: str) -> None:

@@ -167,7 +167,8 @@ def _plain_default(concept: str, name: str) -> Any:
     """What a missing field will be: a number, text, or an empty collection; None for anything else."""
     entry = _field(concept, name)
     value = entry.default if entry.default_factory is MISSING else entry.default_factory()
-    plain = isinstance(value, bool | int | float | str) or (isinstance(value, Sequence) and not value)
+    empty = isinstance(value, Sequence | Mapping) and not value
+    plain = isinstance(value, bool | int | float | str) or empty
     return value if plain else None
 
 

@@ -19,6 +19,7 @@ from ..inference.posterior import WeightPosterior
 from ..terms import Constant, Terms
 from .component import Component, Field
 from .field import WeightField
+from .local_field import LocalField
 from .process import Process
 
 
@@ -44,7 +45,10 @@ def compacted(process: Process) -> Process:
 
     def short(component: Component) -> Field | CompactField:
         field = component.field
-        if type(field) is not WeightField:
+        if isinstance(field, LocalField):  # whose covariance at the nodes follows from its factor
+            parts = tuple(replace(part, covariance=None) for part in field.features.parts)
+            return replace(field, features=replace(field.features, parts=parts))
+        if not isinstance(field, WeightField):
             return field
         own = inverses[component.layer]
         mean = [inverse @ part.mean for inverse, part in zip(own, field.parts, strict=True)]
