@@ -22,7 +22,7 @@ from flgp._threads import single_threaded_blas
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
-MOMENTS = max(int(os.environ.get("FLGP_FUZZ_CASES", "300")) // 10, 200)
+MOMENTS = max(int(os.environ.get("FLGP_FUZZ_CASES", "300")) // 20, 200)
 
 
 def blas_threads():
