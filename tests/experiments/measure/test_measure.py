@@ -7,6 +7,7 @@ import pytest
 from conftest import run_command
 from flgp.experiments.measure import MEASUREMENTS, main
 from flgp.experiments.measure.coverage import coverage
+from flgp.experiments.measure.neighbors import compare as searches
 from flgp.experiments.measure.posterior_accuracy import Problem, compare
 
 TINY = {
@@ -16,6 +17,7 @@ TINY = {
     "geometries": ("groups --draws 1", "200 groups, n = 5,000, 1 draws: variance"),
     "imports": ("--repeats 1", "ratio"),
     "large-rank": ("--n 1000 --sizes 100:30", "| 100 | 30 |"),
+    "neighbors": ("--n 600 --anchors 200", "| noise | flgp |"),
     "new-points": ("--n 600 --seeds 1", "| 600 | se |"),
     "out-of-core": ("--n 5e3", "error 0.0"),
     "posterior-accuracy": ("--draws 10 --only circles", "| circles, m = 50 | Laplace, one-vs-rest |"),
@@ -53,6 +55,12 @@ def test_expectation_propagation_is_nearer_to_the_chains_than_laplace(rng):
     assert scores["EP, one-vs-rest"][0] < scores["Laplace, one-vs-rest"][0]
     assert scores["Gibbs, one-vs-rest"][0] == scores["Gibbs, coupled"][0] == 0.0
     assert worst > 0.9
+
+
+def test_recall_is_that_of_the_nearest_anchors(rng):
+    X = rng.standard_normal((300, 20))
+    found = {row.method: row.recall for row in searches(X, X[:100])}
+    assert found["flgp"] == 1.0
 
 
 def test_unknown_parts_are_refused():

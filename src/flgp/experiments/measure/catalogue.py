@@ -14,6 +14,7 @@ MEASUREMENTS = {
     "geometries": "Known geometries and terms: globe, graph, mesh, groups.",
     "imports": "`import flgp` against `import sklearn.cluster`.",
     "large-rank": "Error and cost as anchors and eigenpairs grow.",
+    "neighbors": "The nearest anchors, against faiss-cpu and usearch.",
     "new-points": "Errors at the fitted points and at new ones.",
     "out-of-core": "Rows in a file larger than memory.",
     "posterior-accuracy": "Approximate posteriors against Markov chains.",
