@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .._words import check_choice
 from ..tables import Block, Prepared, ReadOptions, TableError, TableModel, prepare, read_whole
 from ..tables.schema import MISSING_RULES, SCALINGS
 from ..tables.target import TASKS
@@ -69,12 +70,9 @@ class Learning:
 
     def __post_init__(self) -> None:
         """Refuse unknown words before the work rather than after it."""
-        if self.likelihood not in LIKELIHOODS:
-            raise TableError(f"Unknown likelihood {self.likelihood!r}. Use one of {', '.join(LIKELIHOODS)}.")
-        if self.scaling not in SCALINGS:
-            raise TableError(f"Unknown scaling {self.scaling!r}. Use one of {', '.join(SCALINGS)}.")
-        if self.missing not in MISSING_RULES:
-            raise TableError(f"Unknown --missing {self.missing!r}. Use one of {', '.join(MISSING_RULES)}.")
+        check_choice("--likelihood", self.likelihood, LIKELIHOODS)
+        check_choice("--scaling", self.scaling, SCALINGS)
+        check_choice("--missing", self.missing, MISSING_RULES)
 
     def as_options(self) -> str:
         """What differs from the defaults, as a user types it, each with a space before it."""

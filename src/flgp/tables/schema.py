@@ -10,6 +10,7 @@ import numpy as np
 
 from .._stored import stored
 from .._typing import Array, BoolArray
+from .._words import check_choice, listed
 from .cells import MOSTLY, NO, YES, booleans_of, is_code, is_mixed, numbers_of, plain_text, times_of
 from .columns import named_cells
 from .errors import TableError
@@ -22,6 +23,8 @@ _MAX_CATEGORIES = 50
 # Cycles of dates, in days; each is two columns, a point on a circle.
 _CYCLES = {"year": 365.2425, "week": 7.0, "day": 1.0}
 _SMALL = 1e-9
+# Columns that an error names.
+_NAMED = 12
 _SPOKEN = {
     "number": "a number",
     "boolean": "yes or no",
@@ -94,10 +97,8 @@ class Schema:
             Replace missing values by the median or the most frequent category, and add a column that says
             where; or refuse them.
         """
-        if scaling not in SCALINGS:
-            raise TableError(f"Unknown scaling {scaling!r}. Use one of {', '.join(SCALINGS)}.")
-        if missing not in MISSING_RULES:
-            raise TableError(f"Unknown missing={missing!r}. Use one of {', '.join(MISSING_RULES)}.")
+        check_choice("scaling", scaling, SCALINGS, error=TableError)
+        check_choice("missing", missing, MISSING_RULES, error=TableError)
         names = [str(name) for name in frame.columns]
         if len(set(names)) < len(names):
             raise TableError("Two columns have the same name. Rename one of them.")
@@ -110,7 +111,7 @@ class Schema:
         notes: list[str] = []
         if not features and (own := [name for name in wanted if name.startswith(OWN_PREFIX)]):
             notes.append(
-                f"column(s) {_listed(own)} were written by flgp, about the target itself, and were left out; "
+                f"column(s) {_quoted(own)} were written by flgp, about the target itself, and were left out; "
                 "--features can name them"
             )
             wanted = [name for name in wanted if name not in own]
@@ -133,7 +134,7 @@ class Schema:
         missing = [c.name for c in self.columns if c.name not in names]
         if missing:
             raise TableError(
-                f"The table lacks the column(s) {_listed(missing)} that the model was fitted on."
+                f"The table lacks the column(s) {_quoted(missing)} that the model was fitted on."
             )
         notes = [] if notes is None else notes
         return np.concatenate([self._values(frame[c.name], c, notes) for c in self.columns], axis=1)
@@ -406,9 +407,8 @@ def no_column(name: str, names: Sequence[str]) -> TableError:
     lower = {other.lower(): other for other in reversed(names)}
     near = get_close_matches(name.strip().lower(), lower, n=1, cutoff=0.75)
     hint = f" Did you mean {lower[near[0]]!r}?" if near else ""
-    return TableError(f"There is no column {name!r}.{hint} The table has: {_listed(names)}.")
+    return TableError(f"There is no column {name!r}.{hint} The table has: {_quoted(names)}.")
 
 
-def _listed(names: Sequence[str], limit: int = 12) -> str:
-    shown = ", ".join(map(repr, names[:limit]))
-    return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
+def _quoted(names: Sequence[str]) -> str:
+    return listed([repr(name) for name in names[:_NAMED]], len(names))

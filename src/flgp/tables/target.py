@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._words import check_choice
 from .cells import numbers_of, plain_text, times_of
 from .columns import named_cells
 from .errors import TableError
@@ -36,8 +37,7 @@ def choose_target(values: Any, likelihood: str = "auto", task: str | None = None
     name = str(values.name)
     notes: list[str] = []
     if task is not None:
-        if task not in TASKS:
-            raise TableError(f"Unknown --task {task!r}. Use one of {', '.join(TASKS)}.")
+        check_choice("--task", task, list(TASKS), error=TableError)
         if likelihood not in ("auto", TASKS[task]) and (likelihood == "classes" or task == "classification"):
             raise TableError(f"--task {task} and --likelihood {likelihood} contradict each other. Use one.")
         likelihood = TASKS[task] if likelihood == "auto" else likelihood
