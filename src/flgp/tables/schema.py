@@ -11,7 +11,7 @@ import numpy as np
 from .._stored import stored
 from .._typing import Array, BoolArray
 from .._words import check_choice, listed
-from .cells import MOSTLY, NO, YES, booleans_of, is_code, is_mixed, numbers_of, plain_text, times_of
+from .cells import MOSTLY, NO, YES, booleans_of, is_code, is_mixed, numbers_of, objects, plain_text, times_of
 from .columns import named_cells
 from .errors import TableError
 from .identifiers import OWN_PREFIX, identifier
@@ -320,10 +320,8 @@ def _kind(values: Any) -> str:
         return "number"
     if values.dtype.kind in "mM":
         return "date" if values.dtype.kind == "M" else "duration"
-    texts = values.astype(object).where(values.notna(), None)
-    if all(isinstance(cell, bool | np.bool_) for cell in texts if cell is not None) or (
-        booleans_of(texts) is not None
-    ):
+    texts = objects(values)
+    if booleans_of(texts) is not None:
         return "boolean"
     if times_of(texts) is not None:
         return "time"
@@ -336,34 +334,23 @@ def values_of(values: Any, kind: str) -> tuple[Array | None, BoolArray | None]:
 
     Dates are days since 1970, times of day shares of a day, durations hours.
     """
-    if kind == "duration":
-        if values.dtype.kind != "m":
-            return (np.full(len(values), np.nan), None) if values.isna().all() else (None, None)
+    stored = values.dtype.kind
+    if values.isna().all():
+        return np.full(len(values), np.nan), None
+    if kind == "date" and stored == "M":
+        days = values.dt.tz_localize(None).to_numpy(dtype="datetime64[us]").astype(np.int64) / 86_400_000_000
+        return np.where(values.isna(), np.nan, days), None
+    if kind == "duration" and stored == "m":
         hours = values.to_numpy(dtype="timedelta64[us]").astype(np.int64) / 3_600_000_000
         return np.where(values.isna(), np.nan, hours), None
-    if kind == "time" and not values.isna().all():
-        times = (
-            None
-            if values.dtype.kind in "iufbmM"
-            else times_of(values.astype(object).where(values.notna(), None))
-        )
-        return (None, None) if times is None else times
-    if kind == "date":
-        if values.dtype.kind != "M":
-            return (np.full(len(values), np.nan), None) if values.isna().all() else (None, None)
-        plain = values.dt.tz_localize(None) if values.dt.tz is not None else values
-        days = plain.to_numpy(dtype="datetime64[us]").astype(np.int64) / 86_400_000_000
-        return np.where(plain.isna(), np.nan, days), None
-    if values.dtype.kind in "iufb":
+    if kind in ("number", "boolean") and stored in "iufb":
         return values.to_numpy(dtype=float, na_value=np.nan), None
-    if values.dtype.kind in "mM":
+    if kind in ("date", "duration") or stored in "iufbmM":
         return None, None
-    texts = values.astype(object).where(values.notna(), None)
-    if kind == "boolean" or texts.isna().all():
-        words = texts.map(lambda cell: None if cell is None else str(cell))
-        found = booleans_of(words)
-        if found is not None or texts.isna().all():
-            return (np.full(len(texts), np.nan) if found is None else found), None
+    texts = objects(values)
+    if kind == "time":
+        return times_of(texts) or (None, None)
+    if kind == "boolean":
         cells = [None if cell is None else str(cell) for cell in texts]
         strange = np.array([cell is not None and cell.lower() not in YES | NO for cell in cells])
         if strange.sum() <= (1.0 - MOSTLY) * sum(cell is not None for cell in cells):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._words import check_choice
-from .cells import numbers_of, plain_text, times_of
+from .cells import numbers_of, objects, plain_text, times_of
 from .columns import named_cells
 from .errors import TableError
 from .identifiers import identifier, numbers_the_rows
@@ -44,7 +44,7 @@ def choose_target(values: Any, likelihood: str = "auto", task: str | None = None
     asked = likelihood != "auto"
     if not values.notna().any():
         raise TableError(f"The target {name!r} is empty in every row. Fill in the rows that are known.")
-    texts = values.astype(object).where(values.notna(), None)
+    texts = objects(values)
     if values.dtype.kind in "mM" or (values.dtype.kind not in "iufb" and times_of(texts) is not None):
         raise TableError(
             f"The target {name!r} holds dates or times. Turn it into a number, such as days from a start, or "
@@ -65,7 +65,7 @@ def _numbers_if_most(values: Any, notes: list[str], asked: bool) -> Any:
     """Text that is numbers but for a few cells as numbers; those cells are unlabelled, and named."""
     import pandas
 
-    texts = values.astype(object).where(values.notna(), None)
+    texts = objects(values)
     numbers = numbers_of(texts)
     if numbers is None:
         return values
