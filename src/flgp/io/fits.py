@@ -250,7 +250,7 @@ def process(check: Check, record: Record, where: str) -> None:
     coupled = record["coupled"]
     if coupled is not None and coupled["n_classes"] != len(record["functions"]):
         raise wrong(where, "couples another number of functions than it has")
-    is_coupled = {part["likelihood"].concept == "categorical likelihood" for part in _components(record)}
+    is_coupled = {part["likelihood"].concept == "categorical likelihood" for part in components(record)}
     if is_coupled != {coupled is not None}:
         raise wrong(where, "has likelihoods that do not fit its functions")
     if not layers[0]["parts"] and with_local != {True}:
@@ -278,7 +278,8 @@ def _is_correlation(matrix: np.ndarray) -> bool:
     return symmetric and float(np.linalg.eigvalsh(matrix).min()) > 0.0
 
 
-def _components(record: Record) -> list[Record]:
+def components(record: Record) -> list[Record]:
+    """All components of a process."""
     return [part for function in record["functions"] for part in function["components"]]
 
 
