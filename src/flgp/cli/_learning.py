@@ -29,6 +29,10 @@ LIKELIHOODS = (
     *("hurdle_negative_binomial", "asymmetric_laplace"),
 )
 
+# Folds of a cross-validation that nobody asked for, and the most labels, and labels times classes, for which it
+# takes little time.
+FOLDS, MOST_LABELS, _MOST_WORK = 5, 2_000, 50_000
+
 Target = Annotated[
     str, typer.Option(help="Column to predict; rows where it is empty are unlabelled.", show_default=False)
 ]
@@ -132,6 +136,11 @@ def cross_validated(work: Work, model: TableModel, table: Prepared, cv: int) -> 
     X, y, known = model.training(table.frame)
     with work.stage(f"cross-validation with {cv} folds"):
         return evaluate(model.estimator, X, y, cv=cv, prefit=True, known=known)
+
+
+def is_quickly_judged(n_labeled: int, n_classes: int) -> bool:
+    """Whether a cross-validation that nobody asked for takes little time."""
+    return n_labeled <= MOST_LABELS and n_labeled * n_classes <= _MOST_WORK
 
 
 def _parameters(options: Sequence[str], estimator: FLGPClassifier | FLGPRegressor) -> dict[str, Any]:
