@@ -29,8 +29,7 @@ LIKELIHOODS = (
     *("hurdle_negative_binomial", "asymmetric_laplace"),
 )
 
-# Folds of a cross-validation that nobody asked for, and the most labels, and labels times classes, for which it
-# takes little time.
+# A cross-validation that nobody asked for: its folds, and the most labels, and labels times classes.
 FOLDS, MOST_LABELS, _MOST_WORK = 5, 2_000, 50_000
 
 Target = Annotated[
