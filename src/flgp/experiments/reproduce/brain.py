@@ -28,10 +28,9 @@ _SCORES = ("n_labeled", "n_held_out", "mse", "trimmed_mse", "nll", "trimmed_nll"
 
 
 class Brain(Experiment):
-    """Section 4 of the experiments."""
+    """Section 4 of the experiments: reconstruction of activation maps from a fraction of their voxels."""
 
     name = "brain"
-    summary = "reconstruction of activation maps from a fraction of their voxels"
     keys = ("subject", "ratio", "method", "model", "repeat")
     metrics = (*_SCORES, "seconds")
     methods = ("egp", "glgp-star", "sk", "lk", DEFAULTS)

@@ -18,10 +18,9 @@ _EVALUATIONS = 20
 
 
 class ManyLabels(Experiment):
-    """The supplement's fast regression."""
+    """The supplement's fast regression: time of one evidence evaluation against the number of labels."""
 
     name = "many-labels"
-    summary = "time of one evidence evaluation against the number of labels"
     keys = ("n", "M", "m", "repeat")
     metrics = ("evaluation_ms", "fit_seconds", "rmse")
 

@@ -26,10 +26,9 @@ _COUNTS = (25, 50, 100, 200, 400, 800, 1600, 3200)
 
 
 class Theory(Experiment):
-    """Theorem 3 and posterior contraction."""
+    """Prediction error against kernel error (Theorem 3), and error against the number of labels."""
 
     name = "theory"
-    summary = "prediction error against kernel error (Theorem 3), and error against the number of labels"
     keys = ("part", "n", "s", "M", "epsilon", "smoothness", "m", "repeat")
     metrics = ("kernel_error", "prediction_error")
 
