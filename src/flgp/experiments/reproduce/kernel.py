@@ -43,7 +43,7 @@ _GLGP_LARGEST = 6000
 
 
 class Kernel(Experiment):
-    """The supplement's experiment: estimated and exact heat kernels on the circle, the sphere and the torus."""
+    """The supplement's experiment: estimated and exact heat kernels on circle, sphere and torus."""
 
     name = "kernel"
     keys = ("series", "manifold", "method", "n", "s", "r", "M", "epsilon", "repeat")

@@ -42,7 +42,7 @@ def setting(n: int, seed: int) -> Setting:
 
 
 class MnistTable(Experiment):
-    """Section 3 of the experiments: 100 principal components, 200 labels; error, NLL and time of all methods."""
+    """Section 3 of the experiments: 200 labels; error, NLL and time of all methods."""
 
     name = "mnist"
     keys = ("n", "method", "model", "repeat")
