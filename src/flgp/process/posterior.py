@@ -10,7 +10,6 @@ import numpy as np
 
 from ..inference.chains import Chains
 from ..inference.coupled import CoupledEP
-from ..inference.dense import DenseInference
 from ..inference.expectation_propagation import ExpectationPropagation
 from ..inference.heteroscedastic import HeteroscedasticInference, NoisyPosterior
 from ..inference.joint_laplace import LatentPosterior
@@ -142,12 +141,10 @@ def _kriging(evidence: Evidence, at: Optimum) -> JointPosterior:
     if isinstance(inference, JointLaplace):
         assert isinstance(posterior, LatentPosterior)
         return JointPosterior.of_latent(inference.sites, posterior, evidence.local.model(at.values), count)
-    data = inference if isinstance(inference, DenseInference) else inference.data
     assert isinstance(at.likelihood, Gaussian)
     local = evidence.local.model(at.values, at.likelihood.noise_variance or 0.0)
-    return JointPosterior.of(
-        inference.points, data.features, data.y, data.noise_scale, posterior, local, count
-    )
+    labels = inference.points, inference.features, inference.y, inference.noise_scale
+    return JointPosterior.of(*labels, posterior, local, count)
 
 
 def _sampled(
