@@ -198,10 +198,7 @@ def _shared_integrals(
 
 
 def _point_at(evidence: Evidence, theta: Array, mode: Optimum) -> Optimum:
-    evaluation, _ = evidence.evaluate(theta, one_of_many=True)
-    values = evidence.space.values(theta)
-    log_posterior = evaluation.log_evidence + evidence.space.log_prior(theta)[0]
-    return Optimum(theta, values, evaluation, evidence.likelihood_at(values), log_posterior, mode.report)
+    return Optimum.of(evidence, theta, evidence.evaluate(theta, one_of_many=True)[0], mode.report)
 
 
 def _axes(evidence: Evidence, mode: Optimum) -> tuple[Array, Array]:
