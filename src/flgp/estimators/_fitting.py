@@ -163,7 +163,7 @@ def process_without(model: LatentModel, labels: Labels, problem: Problem) -> Pro
     """What the model would be with these labels only, at the same hyperparameters."""
     with blas_for(len(model.basis_.eigenvalues)):
         found = _on_known_basis(model, labels, problem, Composition.of(model))
-        return make_process(found.learned, [], None, 0)[0]
+        return make_process(found.learned)[0]
 
 
 def _on_known_basis(model: LatentModel, labels: Labels, problem: Problem, terms: Composition) -> Attempt:
@@ -180,16 +180,15 @@ def _finish(model: LatentModel, found: Attempt) -> None:
     with blas_for(settings.n_eigenpairs):
         if model.hyperparameters == "integrate":
             with stage("integration over the hyperparameters"):
-                targets = [function.target for function in learned.functions]
-                integrated = integrate_model(learned, found.geometry, inputs, targets, settings)
-            tables = [hyperparameter_posterior(integrated, i) for i in range(len(targets))]
+                integrated = integrate_model(learned, found.geometry, inputs, settings)
+            tables = [hyperparameter_posterior(integrated, i) for i in range(len(learned.functions))]
             model.hyperparameter_posterior_ = single_or_list(tables)
-        chains, seed = None, 0
+        chains = None
         if model.inference == "gibbs":
-            chains = ChainSettings(int(model.n_chains), int(model.n_draws), int(model.n_warmup))
             seed = int(check_random_state(model.random_state).randint(2**31))
+            chains = ChainSettings(int(model.n_chains), int(model.n_draws), int(model.n_warmup), seed)
         with stage("posterior"):
-            model._process_, runs = make_process(learned, integrated, chains, seed)
+            model._process_, runs = make_process(learned, integrated, chains)
     if runs:
         model.chains_ = single_or_list(runs)
     keep_learned(model, learned, found.labels)

@@ -81,7 +81,7 @@ def maximize(
     inside: list[Array] = []
     if space.free:
         bounds = space.log_bounds()
-        inside = [np.clip(start, *np.transpose(bounds)) for start in starts]
+        inside = [space.clipped(start) for start in starts]
         if len(inside) > 1:
             groups = np.empty((len(inside) // alternatives, alternatives))
             for j in range(alternatives):
