@@ -56,7 +56,7 @@ def test_round_numbers_have_keys_of_their_own():
     assert len(np.unique(keys(grid, coefficients))) == len(grid)
 
 
-def test_many_columns_are_hashed_in_parts():
+def test_many_columns_are_hashed_together():
     X = np.random.default_rng(0).standard_normal((20, 150))
     coefficients = np.random.default_rng(0).integers(2**64, size=151, dtype=np.uint64)
     found = keys(X, coefficients)

@@ -25,8 +25,8 @@ _HALF = np.uint64(32)
 _LARGEST = np.uint64(2**64 - 1)
 # Cells of a column's range: few numbers change their cell when a change of unit rounds them.
 _CELLS = 2.0**24
-# Columns that are hashed at a time, so that temporaries stay in the cache.
-_COLUMNS = 64
+# Numbers that are hashed at a time, so that temporaries stay in the cache.
+_NUMBERS = 32_768
 # From this many columns on, they are reduced together.
 _NARROW = 12
 
@@ -122,18 +122,27 @@ def keys(block: Array, coefficients: Words, ends: tuple[Array, Array] | None = N
     """
     total = np.full(len(block), coefficients[0])
     odd = coefficients[1:] | np.uint64(1)
-    for start in range(0, len(odd), _COLUMNS):
-        columns = slice(start, start + _COLUMNS)
-        values = np.ascontiguousarray(block[:, columns], dtype=np.float64) + 0.0  # -0.0 is 0.0
-        if ends is not None:
-            # Halves, because the range itself may be too large.
-            low, high = 0.5 * ends[0][columns], 0.5 * ends[1][columns]
-            width = np.where(high > low, high - low, 1.0)
-            values = np.rint(_CELLS * ((0.5 * values - low) / width))
+    if ends is not None:
+        # Halves, because the range itself may be too large.
+        low, high = 0.5 * ends[0], 0.5 * ends[1]
+        width = np.where(high > low, high - low, 1.0)
+    step = max(_NUMBERS // max(len(odd), 1), 1)
+    for start in range(0, len(block), step):
+        rows = slice(start, start + step)
+        values = np.array(block[rows], dtype=np.float64, order="C")
+        if ends is None:
+            values += 0.0  # -0.0 is 0.0
+        else:
+            values *= 0.5
+            values -= low
+            values /= width
+            values *= _CELLS
+            np.rint(values, out=values)
+            values += 0.0
         bits = values.view(np.uint64)
         # Round numbers differ in their first bits only, and products would move these out of the word.
         bits ^= bits >> _HALF
-        total += bits @ odd[columns]
+        total[rows] += np.einsum("ij,j->i", bits, odd)
     total = (total ^ (total >> _SHIFTS[0])) * _MIXERS[0]
     total = (total ^ (total >> _SHIFTS[1])) * _MIXERS[1]
     return total ^ (total >> _SHIFTS[2])
