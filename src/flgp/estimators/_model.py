@@ -32,9 +32,6 @@ from .validation import check_count, check_positive, check_seed, is_auto, seeded
 
 BASE_KERNELS = ("lae", "se")
 ANCHOR_WEIGHTS = ("auto", "counts", "uniform")
-# With fewer labels than this there is nothing to tell two terms apart by: a line explains two labels as well
-# as a manifold does.
-FEWEST_NUMBERS = 20
 # Fitted rows that a model keeps, so that a file of it can be checked when it is read.
 _EXAMPLES = 20
 
