@@ -39,8 +39,6 @@ def report(
 
     if output.suffix.lower() not in (".html", ".htm"):
         raise TableError(f"{output} is not the name of an HTML file. Use a name that ends in .html.")
-    if not output.resolve().parent.is_dir():
-        raise TableError(f"There is no folder {output.parent}. Create it first.")
     check_target(output, [model, data])
     work = Work(_SHARES, quiet, as_json)
     with work.running():
