@@ -86,7 +86,9 @@ def integrate(evidence: Evidence, mode: Optimum, most: int = _MAX_NODES) -> Inte
         if node in seen or theta is None or len(seen) >= most:
             return
         seen.add(node)
-        point = mode if not any(node) else _point_at(evidence, theta, mode)
+        point = mode
+        if any(node):
+            point = Optimum.of(evidence, theta, evidence.evaluate(theta, one_of_many=True)[0], mode.report)
         fall = mode.log_posterior - point.log_posterior
         if fall < _FALL:
             heappush(queue, (fall, node))
@@ -192,10 +194,6 @@ def _shared_integrals(
     points = [split(shared.evidence, evidences, point) for point in whole.points]
     share = whole.log_normalizer / len(functions)
     return [Integrated(list(own), whole.weights, share) for own in zip(*points, strict=True)]
-
-
-def _point_at(evidence: Evidence, theta: Array, mode: Optimum) -> Optimum:
-    return Optimum.of(evidence, theta, evidence.evaluate(theta, one_of_many=True)[0], mode.report)
 
 
 def _axes(evidence: Evidence, mode: Optimum) -> tuple[Array, Array]:
