@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Self, TypeVar
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._words import check_choice
 from ..estimators import FLGPClassifier, FLGPRegressor
-from ..estimators.validation import check_choice, check_count
+from ..estimators.validation import check_count
 from ..geometry.landmarks import Landmarks
 from ..likelihoods import Likelihood
 

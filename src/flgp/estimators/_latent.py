@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._arviz import inference_data
 from .._threads import blas_for
 from .._typing import Array, IntArray, RowLike
+from .._words import check_choice
 from ..kernels import Heat, SpectralKernel, get_kernel
 from ..likelihoods import Bernoulli, Categorical, Gaussian, Likelihood
 from ..priors import TIME_PRIORS, Prior
@@ -33,7 +34,7 @@ from .answers import answers
 from .fitted_rows import FittedRows
 from .labels import Labels, Problem
 from .suggestion import suggest
-from .validation import check_choice, check_count, check_positive, is_auto, seeded
+from .validation import check_count, check_positive, is_auto, seeded
 
 INFERENCES = ("auto", "laplace", "ep", "gibbs")
 HYPERPARAMETERS = ("optimize", "integrate", "fixed")

@@ -12,6 +12,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.metaestimators import available_if
 
 from .._typing import Array
+from .._words import check_choice
 from ..likelihoods import Gaussian, Heteroscedastic, Likelihood, Ordinal
 from ..process.evidence import KnownValues
 from ..process.mixture import LatentFunction
@@ -26,7 +27,6 @@ from .learned_attributes import scalar_or_array, single_or_list
 from .offsets import check_offset, row_sizes, same_use, training_offset
 from .regression_targets import check_linkable, regression_targets
 from .validation import (
-    check_choice,
     check_count,
     check_positive,
     check_row_values,
