@@ -358,3 +358,56 @@ def test_too_many_points_for_a_joint_draw():
     fitted = model(residual_kernel="matern12").fit(X, target)
     with pytest.raises(ValueError, match="at most 14,000 points at once"):
         fitted.sample_y(np.zeros((14_001, 2)))
+
+
+def ring(m=300, n=1500):
+    """A ring, and a local part with noise around what the caller adds; labels on the first m rows."""
+    rng = np.random.default_rng(3)
+    angle = rng.uniform(0.0, 2 * np.pi, n)
+    X = np.column_stack([np.cos(angle), np.sin(angle)])
+    return X, angle, 0.3 * np.sin(40 * X[:, 0]) + 0.1 * rng.standard_normal(n), np.arange(n) < m
+
+
+def turns(rng, n=1500):
+    """A spiral of many turns close together, and the distance along it."""
+    along = np.sqrt(rng.uniform(1.0, 40.0, n)) * 5.0
+    return np.column_stack([np.cos(along), np.sin(along)]) * along[:, None] * 0.05, along
+
+
+def few_at_first(monkeypatch, few, all_of_them):
+    """Counts of eigenpairs as if there were many labels."""
+    monkeypatch.setattr(
+        "flgp.geometry.point_cloud.cloud.auto_eigenpairs", lambda s, m, sets: few if m == 0 else all_of_them
+    )
+
+
+def test_eigenpairs_that_the_labels_cannot_tell_about_are_left_out(monkeypatch):
+    few_at_first(monkeypatch, 12, 60)
+    X, angle, rest, labeled = ring()
+    y = np.where(labeled, np.sin(angle) + rest, np.nan)
+    options = {"n_anchors": 150, "n_residual_neighbors": 10, "linear": None, "random_state": 0}
+    options["residual_kernel"] = "matern52"
+    fitted = FLGPRegressor(residual="local", **options).fit(X, y)
+    assert len(fitted.eigenvalues_) == 12
+    # With all of them, at the same hyperparameters, the labels are no more and no less likely.
+    whole = FLGPRegressor(residual="local", n_eigenpairs=60, **options).fit(X, y)
+    (function,) = relearned(whole)
+    (own,) = relearned(fitted)
+    same = function.evidence.space.theta(own.best.values)
+    with_all = function.evidence.evaluate(same)[0].log_evidence
+    assert with_all == pytest.approx(own.best.evaluation.log_evidence, abs=0.5)
+    np.testing.assert_allclose(fitted.predict(X), whole.predict(X), atol=0.1)
+
+
+def test_eigenpairs_that_the_labels_tell_about_are_all_there(monkeypatch):
+    few_at_first(monkeypatch, 8, 80)
+    rng = np.random.default_rng(1)
+    X, along = turns(rng)
+    y = np.full(len(X), np.nan)
+    y[:400] = (np.sin(1.5 * along) + 0.05 * rng.standard_normal(len(X)))[:400]
+    options = {"n_anchors": 400, "n_residual_neighbors": 10, "linear": None, "random_state": 0}
+    fitted = FLGPRegressor(**options).fit(X, y)
+    assert len(fitted.eigenvalues_) == 80
+    whole = FLGPRegressor(n_eigenpairs=80, **options).fit(X, y)
+    assert fitted.log_marginal_likelihood_value_ > whole.log_marginal_likelihood_value_ - 1.0
+    assert len(FLGPRegressor(residual=None, **options).fit(X, y).eigenvalues_) == 80

@@ -14,8 +14,9 @@ SHARED_PARAMETERS = """n_anchors : int or "auto"
         well, and the one with the higher evidence is kept.
     n_eigenpairs : int or "auto"
         M, the eigenpairs of the graph Laplacian kept (of each set of anchors). "auto": 200 in all, or a tenth
-        of the labels in each set where that is more, at most 1000 in all and half the anchors. Raised to the
-        number of connected parts of the graph.
+        of the labels in each set where that is more, at most 1000 in all and half the anchors. Beside a local
+        term they stay 200 if further ones would take up less than one degree of freedom. Raised to the number
+        of connected parts of the graph.
     anchors : {{"kmeans", "minibatch", "random", "all"}} or array of shape (s, p)
         How anchors are found. "all" makes every point an anchor (the paper's FLGP-X).
     anchor_weights : {{"auto", "counts", "uniform"}}

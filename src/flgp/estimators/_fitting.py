@@ -30,11 +30,11 @@ from ..terms import AMPLITUDE, TIME, Groups, Inputs, Manifold, Term, Terms
 from ..terms.local.features import LocalFeatures
 from .column_relevance import with_relevance
 from .column_scaling import with_scaling
-from .composition import BY_FEATURES, Composition, linear_terms, local_kind
+from .composition import BY_FEATURES, BY_NEIGHBORS, Composition, linear_terms, local_kind
 from .geometry_choice import Attempt, position_of_best
 from .labels import Labels, Problem
 from .learned_attributes import DATED, SHARE_ROWS, keep_composition, keep_learned, single_or_list, term_shares
-from .local_neighbors import with_local
+from .local_neighbors import enough_eigenpairs, with_local
 from .locator import Locator
 from .validation import is_auto
 
@@ -67,7 +67,14 @@ def fit_model(model: LatentModel, rows: RowLike, labels: Labels, problem: Proble
     if best.learned.is_sketch:
         best = _attempt(model, rows, labels, problem, geometries[position])
     keep_composition(model, best.composition)
-    _finish(model, with_local(model, best))
+    found = with_local(model, best)
+    asked = model._count_eigenpairs(found.geometry, len(labels))
+    if not enough_eigenpairs(found, asked):
+        settings = replace(best.settings, n_eigenpairs=asked)
+        with stage(f"spectrum and evidence for {len(labels):,} labels"):
+            learned = learn(best.geometry, best.inputs, problem.targets, settings)
+        found = with_local(model, replace(best, settings=settings, learned=learned), near=found.learned)
+    _finish(model, found)
     model.term_shares_ = term_shares(model, sample)
     return best.geometry
 
@@ -88,7 +95,9 @@ def _attempt(
     linear, *others = linear_terms(model, geometry, rows)
     terms = with_relevance(model, geometry, labels, problem, Composition(linear, kind))
     inputs = _labeled_inputs(model, geometry, labels, terms)
-    count = model._count_eigenpairs(geometry, len(labels))
+    # With a local term the labels may know of few eigenpairs only.
+    few = kind == BY_NEIGHBORS and not (others or is_auto(model.kernel))
+    count = model._count_eigenpairs(geometry, 0 if few else len(labels))
     settings = replace(_settings(model, count, problem, terms), sketch=sketch)
     with stage(f"spectrum and evidence for {len(labels):,} labels"):
         choices = [terms, *(replace(terms, linear=other) for other in others)]

@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from .._threads import blas_for
+from .._typing import Array
 from ..likelihoods import Gaussian
 from ..process.learning import LearnedModel
 from ..process.local_search import LocalOptions, keep_local, learn_local, learn_shared_local
-from ..terms import Inputs
+from ..process.search import LearnedFunction
+from ..terms import Inputs, Manifold
 from .composition import BY_NEIGHBORS
 from .geometry_choice import Attempt
 from .labels import FEWEST_NUMBERS
@@ -20,17 +24,53 @@ if TYPE_CHECKING:
 # Neighbours that a local term conditions on; how many labels are few enough to afford more; and all of them,
 # which for Gaussian labels is one dense matrix: no slower, and better where f is smooth in many columns.
 _NEIGHBORS, _MANY_NEIGHBORS, _FEW_LABELS, _DENSE_LABELS = 30, 60, 2_000, 1_000
+# Degrees of freedom of f that may be left out, and the part of the eigenfunctions that is looked at for it.
+_LITTLE, _LAST_PART = 1.0, 10
 
 
-def with_local(model: LatentModel, found: Attempt) -> Attempt:
-    """The same with a local term by neighbours, where the model has one."""
+def with_local(model: LatentModel, found: Attempt, near: LearnedModel | None = None) -> Attempt:
+    """The same with a local term by neighbours, where the model has one.
+
+    `near`: what was learned with fewer eigenpairs, to begin from.
+    """
     if found.composition.local_kind != BY_NEIGHBORS:
         return found
     with blas_for(found.settings.n_eigenpairs):
-        return replace(found, learned=_learned(model, found.learned, found.inputs))
+        return replace(found, learned=_learned(model, found.learned, found.inputs, near))
 
 
-def _learned(model: LatentModel, learned: LearnedModel, inputs: Inputs) -> LearnedModel:
+def enough_eigenpairs(found: Attempt, asked: int) -> bool:
+    """Whether more eigenpairs, as many as `asked`, would tell the labels nothing beside a local term.
+
+    An eigenfunction's posterior variance is smaller than its prior one by the share of a degree of freedom
+    that the labels take up. Prior variances fall with the eigenvalue, so the last eigenfunctions are a limit
+    for those that were left out.
+    """
+    few = found.settings.n_eigenpairs
+    if few >= asked:
+        return True
+    manifold = found.learned.terms.find(Manifold)
+    if manifold is None:
+        return True
+    start, stop = manifold[1].start, manifold[1].stop
+    last = slice(stop - max((stop - start) // _LAST_PART, 1), stop)
+    left_out = (stop - start) * (asked / few - 1.0)
+    return all(
+        function.evidence.local is not None and left_out * float(_told(function)[last].mean()) < _LITTLE
+        for function in found.learned.functions
+    )
+
+
+def _told(function: LearnedFunction) -> Array:
+    """1 - posterior variance / prior variance of each feature, (M,)."""
+    d = function.evidence.variances(function.best.values)
+    C = function.best.evaluation.posterior.factor[: len(d)]
+    return 1.0 - np.divide(np.einsum("ij,ij->i", C, C), d, out=np.ones(len(d)), where=d > 0)
+
+
+def _learned(
+    model: LatentModel, learned: LearnedModel, inputs: Inputs, near: LearnedModel | None
+) -> LearnedModel:
     """The functions with a local term where they have one; `inputs` are the labelled rows."""
     options = LocalOptions(model.residual_kernel, _count(model, learned, inputs), model.residual == "local")
     features, points = learned.terms.features(inputs), inputs.coordinates
@@ -41,17 +81,19 @@ def _learned(model: LatentModel, learned: LearnedModel, inputs: Inputs) -> Learn
         if not all(enough):
             return learned
         each, own_points = [features[own] for own in rows], [points[own] for own in rows]
-        together = learn_shared_local(learned.shared, learned.functions, each, own_points, options)
+        beside = None if near is None else near.shared
+        together = learn_shared_local(learned.shared, learned.functions, each, own_points, options, beside)
         return learned if together is None else replace(learned, shared=together[0], functions=together[1])
     functions = []
-    for function, own, many in zip(learned.functions, rows, enough, strict=True):
+    others = [None] * len(rows) if near is None else near.functions
+    for function, own, many, other in zip(learned.functions, rows, enough, others, strict=True):
         known = function.target.known is not None
         if not many:
             functions.append(function)
         elif known:
             functions.append(keep_local(function, features[own], points[own], options))
         else:
-            functions.append(learn_local(function, features[own], points[own], options) or function)
+            functions.append(learn_local(function, features[own], points[own], options, other) or function)
     return replace(learned, functions=functions)
 
 

@@ -23,7 +23,7 @@ from .._typing import Array, IntArray
 from ..likelihoods import Likelihood, Observations
 from ..terms.local.dissection import Front
 from ..terms.local.euclidean import LocalModel
-from ..terms.local.multifrontal import SparseCholesky, factorize, selected_inverse
+from ..terms.local.multifrontal import Assembled, SparseCholesky, assemble, factorize, selected_inverse
 from ..terms.local.neighborhoods import Neighborhoods
 from ..terms.local.vecchia import VecchiaFactor, vecchia_factor
 from .joint import pair_products
@@ -33,6 +33,8 @@ from .weighted import WeightedLikelihood
 
 # Features that the labels tell less about are left at their prior: S - I is at most AᵀWA.
 _NEGLIGIBLE = 1e-13
+# How much curvatures may differ, relative, from those that a step is taken with.
+_NEAR = 0.2
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ def evaluate_latent(
     prior, slopes = vecchia_factor(data.near, local, np.ones(len(data.near.neighbors)))
     target = WeightedLikelihood(likelihood, data.obs)
     joint = _Joint(data, prior, data.features * root, target)
-    x = climb(joint, joint.start(start), likelihood.log_concave, patient=False)
+    x = climb(joint, joint.start(start), exact=False)
     f, (v, u) = joint.latent(x), joint.parts(x)
     at_mode = joint.precision(target.curvature(f))
     log_evidence = joint.objective(x) - 0.5 * (prior.log_determinant + at_mode.log_determinant)
@@ -125,7 +127,7 @@ def _in_factor(
     return by_coefficient / F[:, None], by_variance
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Joint:
     """log p(y | f) - ½|v|² - ½uᵀQu as a function of x = (v, u)."""
 
@@ -133,11 +135,17 @@ class _Joint:
     prior: VecchiaFactor
     A: Array  # (m, M)
     target: WeightedLikelihood
+    last: tuple[Array, _Precision] | None = None  # of a step: curvatures and the precision
 
     @cached_property
     def whiten(self) -> sparse.csr_array:
         """U with Q = UᵀU."""
         return self.prior.matrix
+
+    @cached_property
+    def assembled(self) -> list[Assembled]:
+        """Q in the fronts of its factorisation."""
+        return assemble(self.data.fronts, self.prior)
 
     def parts(self, x: Array) -> tuple[Array, Array]:
         """The weights v and the local part u."""
@@ -166,7 +174,7 @@ class _Joint:
         zero = np.zeros(self.A.shape[1] + len(self.data.near.neighbors))
         if f is None:
             return zero
-        x = self._newton_point(f)[0]
+        x = self._newton_point(f, *self.target.gradient_and_curvature(f))
         return x if self.objective(x) > self.objective(zero) else zero
 
     def objective(self, x: Array) -> float:
@@ -175,17 +183,26 @@ class _Joint:
         return self.target.log_density(self.latent(x)) - 0.5 * float(v @ v) - 0.5 * float(white @ white)
 
     def step(self, x: Array) -> tuple[Array, float]:
-        new, gradient = self._newton_point(self.latent(x))
+        f = self.latent(x)
+        gradient, W = self.target.gradient_and_curvature(f)
         v, u = self.parts(x)
         toward_v, toward_u = self.transpose_times(gradient)
-        slope = np.concatenate([toward_v - v, toward_u - self.whiten.T @ (self.whiten @ u)])
-        return new - x, float((new - x) @ slope)
+        slope = toward_v - v, toward_u - self.whiten.T @ (self.whiten @ u)
+        step = self._newton_point(f, gradient, W) - x
+        return step, float(step @ np.concatenate(slope))
 
-    def _newton_point(self, f: Array) -> tuple[Array, Array]:
-        """Where a whole step from f ends, and ∂ log p/∂f."""
-        gradient, W = self.target.gradient_and_curvature(f)
-        right = self.transpose_times(W * (f - self.data.offset) + gradient)
-        return np.concatenate(self.precision(W).solve(*right)), gradient
+    def _newton_point(self, f: Array, gradient: Array, W: Array) -> Array:
+        """Where a whole step from f ends, from ∂ log p/∂f and the curvatures there.
+
+        The factor of the last step costs nothing. Where no curvature differs from what it was by more than
+        a share ρ, each step with it leaves at most a share ρ of the way.
+        """
+        if self.last is None or np.any(np.abs(W - self.last[0]) > _NEAR * self.last[0]):
+            self.last = W, self.precision(W)
+        held, precision = self.last
+        return np.concatenate(
+            precision.solve(*self.transpose_times(held * (f - self.data.offset) + gradient))
+        )
 
 
 @dataclass(frozen=True)
@@ -200,7 +217,7 @@ class _Precision:
     @classmethod
     def of(cls, joint: _Joint, W: Array) -> _Precision:
         A, places = joint.A, joint.data.places
-        cholesky = factorize(joint.data.fronts, joint.prior, joint.at_points(W))
+        cholesky = factorize(joint.data.fronts, joint.assembled, joint.at_points(W))
         gather = sparse.csr_array((W, (places, np.arange(len(W)))), shape=(cholesky.size, len(W)))
         keep = W @ A**2 > _NEGLIGIBLE
         gain = np.zeros((cholesky.size, A.shape[1]))

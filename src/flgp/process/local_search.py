@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -45,7 +45,11 @@ class LocalOptions:
 
 
 def learn_local(
-    function: LearnedFunction, features: Array, points: Array, options: LocalOptions
+    function: LearnedFunction,
+    features: Array,
+    points: Array,
+    options: LocalOptions,
+    near: LearnedFunction | None = None,
 ) -> LearnedFunction | None:
     """The function with a local term, or None if that is not required and the evidence does not ask for it.
 
@@ -55,10 +59,10 @@ def learn_local(
     choice of the kernel being one.
 
     The function, with features (m, M), is fitted without local term; u measures distances between the points
-    (m, q).
+    (m, q). `near`: the same function with its local term and fewer eigenpairs, to begin from.
     """
     whole = _inference(function, features, points, options.n_neighbors)
-    return _with_local(function, whole, _sample(whole), options)
+    return _with_local(function, whole, _sample(whole), options, near)
 
 
 def learn_shared_local(
@@ -67,6 +71,7 @@ def learn_shared_local(
     features: Sequence[Array],
     points: Sequence[Array],
     options: LocalOptions,
+    near: LearnedFunction | None = None,
 ) -> tuple[LearnedFunction, list[LearnedFunction]] | None:
     """The same for outputs that share their hyperparameters, those of the local term included.
 
@@ -80,7 +85,7 @@ def learn_shared_local(
     if max(map(len, points)) > _SEARCH_LABELS:
         samples = [_sample(each) for each in wholes]
         sample = replace(whole, outputs=samples, points=samples[0].points)
-    found = _with_local(shared, whole, sample, options)
+    found = _with_local(shared, whole, sample, options, near)
     if found is None or found.evidence.local is None:
         return None
     kernel = found.evidence.local.kernel
@@ -94,9 +99,13 @@ def _with_local(
     whole: LocalInference | SharedInference,
     sample: LocalInference | SharedInference,
     options: LocalOptions,
+    near: LearnedFunction | None,
 ) -> LearnedFunction | None:
     m = len(whole.points)
-    candidates = _search(function, sample, options.kernel)
+    if near is None or near.evidence.local is None or near.best.log_posterior < function.best.log_posterior:
+        candidates = _search(function, sample, options.kernel)
+    else:  # unless further eigenpairs alone are better than the local term was with few of them
+        candidates = [_search_near(function, sample, near.evidence.local.kernel, near.best.values)]
     evidences = [_evidence(function, whole, candidate.kernel) for candidate in candidates]
     shapes = [candidate.to_theta * np.sqrt(min(_SEARCH_LABELS / m, 1.0)) for candidate in candidates]
     best, start = 0, candidates[0].theta
@@ -195,6 +204,18 @@ def _search(function: LearnedFunction, sample: LocalInference | SharedInference,
         tried[other] = _climb(beside, beside.space.inside(values), to_other, limit), beside, to_other
     ranked = sorted(tried.items(), key=lambda item: -item[1][0].value)
     return [_Found(name, c.theta, to, part.evaluations) for name, (c, part, to) in ranked]
+
+
+def _search_near(
+    function: LearnedFunction,
+    sample: LocalInference | SharedInference,
+    kernel: str,
+    values: Mapping[str, float],
+) -> _Found:
+    """The same where the peak is known but for a little: only its shape is new."""
+    evidence = _evidence(function, sample, kernel)
+    theta = evidence.space.inside(values)
+    return _Found(kernel, theta, _round_peak(evidence, theta), evidence.evaluations)
 
 
 def _top(evidence: Evidence, theta: Array, to_theta: Array) -> tuple[float, Array]:

@@ -3,7 +3,7 @@ import pytest
 
 from flgp.terms.local.dissection import dissect
 from flgp.terms.local.euclidean import LocalModel
-from flgp.terms.local.multifrontal import factorize, selected_inverse
+from flgp.terms.local.multifrontal import assemble, factorize, selected_inverse
 from flgp.terms.local.neighborhoods import coarse_to_fine, previous_neighborhoods
 from flgp.terms.local.vecchia import vecchia_factor
 
@@ -29,7 +29,7 @@ def problem(rng, m, p, k):
 )
 def test_against_dense_matrices(rng, m, p, k):
     fronts, prior, W, conditional, R = problem(rng, m, p, k)
-    factor = factorize(fronts, prior, W)
+    factor = factorize(fronts, assemble(fronts, prior), W)
     assert factor.log_determinant == pytest.approx(np.linalg.slogdet(R)[1], abs=1e-8)
     right = rng.standard_normal((m, 4))
     inverse = np.linalg.inv(R)
@@ -46,7 +46,7 @@ def test_against_dense_matrices(rng, m, p, k):
 
 def test_right_hand_sides_with_few_entries(rng):
     fronts, prior, W, _, R = problem(rng, 600, 2, 8)
-    factor = factorize(fronts, prior, W)
+    factor = factorize(fronts, assemble(fronts, prior), W)
     right = np.zeros((600, 5))
     right[[3, 500, 41], [0, 1, 1]] = 1.0, 2.0, -1.0  # and columns of zeros
     half = factor.solve_half(right)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
@@ -69,20 +70,31 @@ class SparseCholesky:
         return x
 
 
-def factorize(fronts: Sequence[Front], prior: VecchiaFactor, precision: Array) -> SparseCholesky:
-    """Factor of R = (I - B)ᵀF⁻¹(I - B) + diag(precision), the precisions (m,) not negative.
+class Assembled(NamedTuple):
+    """The sum of the blocks a_i a_iᵀ/F_i of a front: non-zeros of the lower triangle of (size, size)."""
 
-    `prior` is that of the latent u, and the fronts are those of its neighbourhoods.
-    """
+    size: int
+    places: IntArray  # in the flattened matrix
+    values: Array
+
+
+def assemble(fronts: Sequence[Front], prior: VecchiaFactor) -> list[Assembled]:
+    """The prior precision (I - B)ᵀF⁻¹(I - B) of u in the fronts of its neighbourhoods."""
     conditional = _conditional(prior) / np.sqrt(prior.variances)[:, None]
+    return [_assembled(front, conditional) for front in fronts]
+
+
+def factorize(fronts: Sequence[Front], prior: Sequence[Assembled], precision: Array) -> SparseCholesky:
+    """Factor of R = (I - B)ᵀF⁻¹(I - B) + diag(precision), the precisions (m,) not negative."""
     waiting: list[list[tuple[IntArray, Array]]] = [[] for _ in fronts]  # from the children
     blocks = []
-    for number, front in enumerate(fronts):
+    for number, (front, own) in enumerate(zip(fronts, prior, strict=True)):
         j = len(front.own)
-        matrix = _assembled(front, conditional)
+        matrix = np.zeros((own.size, own.size))  # of which the lower triangle counts
+        matrix.ravel()[own.places] = own.values
         matrix[np.arange(j), np.arange(j)] += precision[front.own]
         for into, update in waiting[number]:
-            _add_lower(matrix, into, update)
+            matrix[np.ix_(into, into)] += update
         waiting[number] = []
         L = safe_cholesky(matrix[:j, :j])
         below = _solve(L, matrix[j:, :j].T).T
@@ -130,21 +142,15 @@ def _conditional(prior: VecchiaFactor) -> Array:
     return np.concatenate([np.ones((len(prior.variances), 1)), -prior.coefficients], axis=1)
 
 
-def _assembled(front: Front, conditional: Array) -> Array:
-    """The sum of the blocks a_i a_iᵀ/F_i of a front, as the lower triangle of (j + r, j + r)."""
+def _assembled(front: Front, conditional: Array) -> Assembled:
     size, rows = len(front.own) + len(front.border), conditional[front.rows]
     first, second = np.tril_indices(rows.shape[1])
     one, other = front.places[:, first], front.places[:, second]
     entries = np.maximum(one, other) * size + np.minimum(one, other)
     values = rows[:, first] * rows[:, second]
-    total = np.bincount(entries.ravel(), values.ravel(), size * size)
-    return total.astype(np.float64, copy=False).reshape(size, size)  # without any blocks it counts zeros
-
-
-def _add_lower(matrix: Array, into: IntArray, update: Array) -> None:
-    """Add the lower triangle of `update` at the rows and columns `into`, which are ascending."""
-    for count, (row, values) in enumerate(zip(into.tolist(), update, strict=True), start=1):
-        matrix[row, into[:count]] += values[:count]
+    total = np.bincount(entries.ravel(), values.ravel(), size * size).astype(np.float64, copy=False)
+    places = np.flatnonzero(total)
+    return Assembled(size, places, total[places])
 
 
 def _elements(front: Front, conditional: Array) -> sparse.csr_array:
