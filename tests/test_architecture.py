@@ -19,7 +19,7 @@ SOURCE = Path(flgp.__file__).parent
 
 # A package imports only from those before it in this list, lazily or not.
 ORDER = [
-    "_typing",
+    "_typing _words _versions",
     "_threads _progress _linalg _stored _files _arviz",
     "rows",
     "geometry",

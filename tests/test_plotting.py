@@ -56,7 +56,7 @@ def test_points_show_prediction_uncertainty_and_labels(regression, ax):
     ax.clear()
     plotting.plot_points(model, X, "uncertainty", ax=ax)
     np.testing.assert_allclose(ax.collections[0].get_array(), model.predict(X, return_std=True)[1])
-    with pytest.raises(ValueError, match="Unknown values='spread'"):
+    with pytest.raises(ValueError, match="values='spread' is not known"):
         plotting.plot_points(model, X, "spread", ax=ax)
 
 
@@ -166,7 +166,7 @@ def test_where_points_are_drawn(regression, ax3):
     radius = np.hypot(*eigenmap.T)
     assert radius.std() / radius.mean() < 0.1  # the eigenmap of a circle is a circle
     assert views.coordinates(model, X, "auto", 3)[:, 2].tolist() == [0.0] * len(X)
-    with pytest.raises(ValueError, match="'auto', 'features' or 'eigenmap'"):
+    with pytest.raises(ValueError, match="'auto', 'features', 'eigenmap'"):
         views.coordinates(model, X, "map")
     plotting.plot_points(model, X, ax=ax3)
     assert len(ax3.collections) == 1

@@ -31,18 +31,8 @@ _HOMES = {
     "save": "io",
 }
 _PACKAGES = (
-    *(
-        "baselines",
-        "datasets",
-        "estimators",
-        "geometry",
-        "inference",
-        "io",
-        "kernels",
-        "likelihoods",
-        "metrics",
-    ),
-    *("model_selection", "plotting", "priors", "process", "report", "rows", "tables", "terms"),
+    *("baselines", "datasets", "estimators", "geometry", "inference", "io", "kernels", "likelihoods"),
+    *("metrics", "model_selection", "plotting", "priors", "process", "report", "rows", "tables", "terms"),
 )
 
 

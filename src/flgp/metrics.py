@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import erf, ndtri
 
+from . import _words
 from ._typing import Array, IntArray
 
 # Tolerance of row sums: probabilities may be float32.
@@ -127,8 +128,7 @@ def reliability_curve(
     column, proba = _columns(y_true, proba, classes)
     if n_bins < 1:
         raise ValueError(f"n_bins={n_bins} must be at least 1.")
-    if strategy not in ("uniform", "quantile"):
-        raise ValueError(f"Unknown strategy={strategy!r}. Use 'uniform' or 'quantile'.")
+    _words.check_choice("strategy", strategy, ("uniform", "quantile"))
     confidence, right = proba.max(axis=1), proba.argmax(axis=1) == column
     edges = np.linspace(0, 1, n_bins + 1)
     if strategy == "quantile":
@@ -302,5 +302,4 @@ def _refuse(bad: npt.ArrayLike, why: str) -> None:
     """Raise a ValueError that names the first offending rows."""
     rows = np.flatnonzero(bad)
     if len(rows):
-        more = f" and {len(rows) - 5} more" if len(rows) > 5 else ""
-        raise ValueError(f"{why}: row(s) {', '.join(map(str, rows[:5]))}{more}.")
+        raise ValueError(f"{why}: row(s) {_words.listed(rows[:5], len(rows))}.")

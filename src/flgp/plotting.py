@@ -12,6 +12,7 @@ from sklearn.base import is_classifier
 
 from . import views
 from ._typing import Array
+from ._words import check_choice
 from .estimators import prior_variances
 
 __all__ = [
@@ -59,8 +60,7 @@ def plot_points(
     >>> plotting.plot_points(model, data.X, "uncertainty").get_title()
     'uncertainty'
     """
-    if values not in ("prediction", "uncertainty"):
-        raise ValueError(f"Unknown values={values!r}. Use 'prediction' or 'uncertainty'.")
+    check_choice("values", values, ("prediction", "uncertainty"))
     ax = _axes(ax)
     where = _where(model, X, coordinates, ax)
     prediction, uncertainty, _ = views.answers(model, X)

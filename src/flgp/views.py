@@ -10,6 +10,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from ._typing import Array, BoolArray
+from ._words import check_choice
 from .geometry.base import Places
 from .metrics import ReliabilityCurve, reliability_curve
 from .rows.labels import is_missing_label
@@ -47,8 +48,7 @@ def coordinates(
     columns if there are at most three. `places`: where the points are on the geometry, if that is known.
     """
     X = np.asarray(X, dtype=float)
-    if kind not in ("auto", "features", "eigenmap"):
-        raise ValueError(f"Unknown kind={kind!r}. Use 'auto', 'features' or 'eigenmap'.")
+    check_choice("kind", kind, ("auto", "features", "eigenmap"))
     by_columns = kind == "features" or (kind == "auto" and X.shape[1] <= 3)
     found = X[:, :dimensions] if by_columns else _eigenmap(model, X, dimensions, places)
     return np.pad(found, ((0, 0), (0, dimensions - found.shape[1])))

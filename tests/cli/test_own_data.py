@@ -222,9 +222,9 @@ ERRORS = {
     "target as feature": (["fit", "{n}", "--target", "u", "--features", "u,v"], "cannot be a feature too"),
     "likelihood": (
         ["fit", "{n}", "--target", "height", "--likelihood", "cauchy"],
-        "Unknown likelihood 'cauchy'",
+        "--likelihood='cauchy' is not known",
     ),
-    "scaling": (["fit", "{n}", "--target", "height", "--scaling", "log"], "Unknown scaling 'log'"),
+    "scaling": (["fit", "{n}", "--target", "height", "--scaling", "log"], "--scaling='log' is not known"),
     "bad count": (["fit", "{n}", "--target", "height", "--likelihood", "poisson"], "whole numbers"),
     "fractions": (["fit", "{n}", "--target", "height", "--likelihood", "classes"], "cannot be a class"),
     "text": (
@@ -234,8 +234,8 @@ ERRORS = {
     "option": (["fit", "{n}", "--target", "height", "--option", "n_anchors"], "must be NAME=VALUE"),
     "option value": (["fit", "{n}", "--target", "height", "--option", "n_anchors=-3"], "at least 1"),
     "missing": (["fit", "{n}", "--target", "u", "--missing", "error"], "Column 'height' has 350 missing"),
-    "missing rule": (["fit", "{n}", "--target", "u", "--missing", "drop"], "Unknown --missing 'drop'"),
-    "task": (["fit", "{n}", "--target", "height", "--task", "guess"], "Unknown --task 'guess'"),
+    "missing rule": (["fit", "{n}", "--target", "u", "--missing", "drop"], "--missing='drop' is not known"),
+    "task": (["fit", "{n}", "--target", "height", "--task", "guess"], "--task='guess' is not known"),
     "two tasks": (
         ["fit", "{n}", "--target", "height", "--task", "counts", "--likelihood", "classes"],
         "contradict each other",
@@ -244,7 +244,10 @@ ERRORS = {
     "separator": (["fit", "{n}", "--target", "height", "--sep", "::"], "is not one character"),
     "decimal": (["fit", "{n}", "--target", "height", "--decimal", "x"], "is not a decimal mark"),
     "encoding": (["fit", "{n}", "--target", "height", "--encoding", "martian"], "is unknown"),
-    "dates": (["fit", "{n}", "--target", "height", "--dates", "year-first"], "is unknown"),
+    "dates": (
+        ["fit", "{n}", "--target", "height", "--dates", "year-first"],
+        "'year-first' is not known",
+    ),
     "excluded target": (["fit", "{n}", "--target", "height", "--exclude", "height"], "both wanted and excl"),
     "no folder": (["fit", "{n}", "--target", "height", "-o", "gone/m.flgp"], "There is no folder gone"),
     "no model": (["predict", "none.flgp", "{n}"], "There is no file none.flgp"),
@@ -508,7 +511,7 @@ def test_label(tables, model, tmp_path, capsys):
     np.testing.assert_allclose(found["u"], frame["u"][found["flgp_row"] - 2])
     assert {"height", "flgp_prediction"} <= set(found)
     refuse(capsys, "350 row(s) without a label", *start, "-n", 4000)
-    refuse(capsys, "Unknown --strategy", *start, "--strategy", "best")
+    refuse(capsys, "--strategy='best' is not known", *start, "--strategy", "best")
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "csv.gz"])

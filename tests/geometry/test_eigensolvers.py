@@ -6,13 +6,13 @@ from scipy import linalg, sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from flgp._threads import threads
-from flgp.geometry import eigensolvers
+from flgp.geometry import chebyshev, eigensolvers
+from flgp.geometry.chebyshev import quickest_eigenpairs
 from flgp.geometry.eigensolvers import (
     ROUGH,
     dense_eigenpairs,
     filtered_subspace,
     is_dense,
-    leading_eigenpairs,
 )
 
 
@@ -58,7 +58,7 @@ def test_equal_eigenvalues_are_all_found():
 def test_every_choice_of_solver_agrees(monkeypatch, dense_size):
     monkeypatch.setattr(eigensolvers, "_DENSE_SIZE", dense_size)
     matrix, start = walk_on_a_ring(500)
-    values, vectors = leading_eigenpairs(matrix, 40, start)
+    values, vectors = quickest_eigenpairs(matrix, 40, start)
     exact = linalg.eigvalsh(matrix.toarray())[::-1][:40]
     np.testing.assert_allclose(values, exact, atol=1e-9)
     assert np.linalg.norm(matrix @ vectors - vectors * values, axis=0).max() < 2e-6
@@ -69,9 +69,9 @@ def test_heavy_rows(monkeypatch, bridge):
     """Lanczos first; where parts hardly hold together it is not trusted, and all copies are found."""
     monkeypatch.setattr(eigensolvers, "_DENSE_SIZE", 0)
     monkeypatch.setattr(eigensolvers, "DENSE_REFUGE", 0)
-    monkeypatch.setattr(eigensolvers, "HEAVY_ROW", 3)
+    monkeypatch.setattr(chebyshev, "HEAVY_ROW", 3)
     filtered, calls = filtered_subspace, []
-    monkeypatch.setattr(eigensolvers, "filtered_subspace", lambda *a: calls.append(a[1]) or filtered(*a))
+    monkeypatch.setattr(chebyshev, "filtered_subspace", lambda *a: calls.append(a[1]) or filtered(*a))
     one, _ = walk_on_a_ring(60)
     parts = sparse.csr_array(sparse.block_diag([one] * 3))
     ends = np.array([0, 60]), np.array([60, 120])
@@ -80,13 +80,13 @@ def test_heavy_rows(monkeypatch, bridge):
     mass = gram.sum(axis=1)
     root = sparse.diags_array(1.0 / np.sqrt(mass))
     matrix = sparse.csr_array(root @ gram @ root)
-    values, vectors = leading_eigenpairs(matrix, 12, np.sqrt(mass))
+    values, vectors = quickest_eigenpairs(matrix, 12, np.sqrt(mass))
     exact = linalg.eigvalsh(matrix.toarray())[::-1][:12]
     np.testing.assert_allclose(values, exact, atol=1e-10)
     assert np.linalg.norm(matrix @ vectors - vectors * values, axis=0).max() < 1e-6
     assert len(calls) == (0 if bridge == 1.0 else 1)
     # Of many bandwidths that are only compared, it will do.
-    values, vectors = leading_eigenpairs(matrix, 12, np.sqrt(mass), tolerance=ROUGH)
+    values, vectors = quickest_eigenpairs(matrix, 12, np.sqrt(mass), tolerance=ROUGH)
     assert np.linalg.norm(matrix @ vectors - vectors * values, axis=0).max() < 1e-3
     assert len(calls) == (0 if bridge == 1.0 else 1)
 

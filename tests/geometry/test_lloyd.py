@@ -7,6 +7,7 @@ from scipy.spatial.distance import cdist
 from flgp._threads import threads
 from flgp.geometry.point_cloud import lloyd
 from flgp.geometry.point_cloud.lloyd import cluster_means, plain_lloyd
+from flgp.geometry.point_cloud.tiles import many_smallest
 
 
 def clouds(n=6000, p=20, seed=0):
@@ -75,3 +76,19 @@ def test_means_and_an_empty_cluster():
     X = np.array([[0.0, 0.0], [2.0, 0.0], [9.0, 9.0]])
     centers = cluster_means(X, np.array([0, 0, 1]), np.array([1.0, 1.0, 5.0]), 3)
     np.testing.assert_allclose(centers, [[1.0, 0.0], [9.0, 9.0], [9.0, 9.0]])
+
+
+@pytest.mark.parametrize("columns", ["random", "sorted", "equal", "crowded"])
+def test_many_smallest_of_each_row(columns):
+    rng = np.random.default_rng(0)
+    score = rng.standard_normal((50, 6_000)).astype(np.float32)
+    if columns == "sorted":
+        score.sort(axis=1)
+    if columns == "equal":
+        score[:, ::3] = -1.0
+    if columns == "crowded":  # what every sixteenth column shows is misleading
+        score[:, ::16] -= 10.0
+    found = many_smallest(score.copy(), 256)
+    assert all(len(np.unique(row)) == 256 for row in found)
+    expected = np.sort(score, axis=1)[:, :256]
+    np.testing.assert_array_equal(np.sort(np.take_along_axis(score, found, axis=1), axis=1), expected)

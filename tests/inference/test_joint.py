@@ -158,9 +158,9 @@ def test_parts_of_the_conditionals_add_up_to_all_of_them(rng):
     local = LocalModel("rational_quadratic", 0.3, 1.7, 0.2, 0.7)
     whole = local_inference(likelihood, data.features, obs, 0.5, points, 10)
     alone = 1e-12 * d  # without features, whose sum of squares is not linear in the rows
-    near = whole.data.near
+    near = whole.near
     halves = [
-        evaluate(replace(whole.data, near=near.take(rows)), alone, replace(local, noise_variance=0.2))
+        evaluate(replace(whole, near=near.take(rows)), alone, replace(local, noise_variance=0.2))
         for rows in (np.arange(0, 40, 2), np.arange(1, 40, 2))
     ]
     expected = whole.evaluate(Point(alone, likelihood, local=local))
@@ -173,7 +173,7 @@ def test_the_gradient_of_a_part_is_that_of_its_evidence(rng):
     points, data, d = make(rng, m=40)
     obs, likelihood = Observations.of(data.y, noise_scale=data.noise_scale), Gaussian(0.2)
     part = local_inference(likelihood, data.features, obs, 0.5, points, 10).part(15)
-    assert len(part.data.near.rows) == 15
+    assert len(part.near.rows) == 15
     local, h = LocalModel("matern52", 0.3, 1.7, 0.2), 1e-5
 
     def value(log_length=0.0, log_d=0.0):

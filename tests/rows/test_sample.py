@@ -56,7 +56,7 @@ def test_round_numbers_have_keys_of_their_own():
     assert len(np.unique(keys(grid, coefficients))) == len(grid)
 
 
-def test_many_columns_are_hashed_in_parts():
+def test_many_columns_are_hashed_together():
     X = np.random.default_rng(0).standard_normal((20, 150))
     coefficients = np.random.default_rng(0).integers(2**64, size=151, dtype=np.uint64)
     found = keys(X, coefficients)
@@ -80,3 +80,14 @@ def test_rows_that_are_closer_than_a_cell_keep_their_order():
     X[0] = 1e6
     order = np.random.default_rng(1).permutation(50)
     assert np.array_equal(sampled(X[order], 50), sampled(X, 50))
+
+
+def test_few_different_rows_among_many_fill_the_sample():
+    """Keys of a hundred different rows are not even: too few rows may be below the first limit."""
+    X = np.random.default_rng(0).integers(0, 100, (40_000, 1)).astype(float)
+    for seed in range(20):
+        chosen = random_order(X, 50, np.random.default_rng(seed))
+        assert len(np.unique(chosen)) == 50
+        coefficients = np.random.default_rng(seed).integers(2**64, size=2, dtype=np.uint64)
+        hashed = keys(X, coefficients, (X.min(axis=0), X.max(axis=0)))
+        assert hashed[chosen].tolist() == np.sort(hashed)[:50].tolist()

@@ -9,7 +9,9 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from flgp import FLGPClassifier
-from flgp.terms import Inputs
+from flgp.inference.posterior import WeightPosterior
+from flgp.process.field import WeightField
+from flgp.terms import Constant, Inputs, Terms
 from flgp.terms.local import features as module
 from flgp.terms.local.features import LocalFeatures
 from flgp.terms.local.term import VARIANCE
@@ -72,3 +74,21 @@ def test_classes_without_a_manifold(n_classes):
     assert with_local.term_shares_["local"] > 0.01
     parts = with_local.latent_mean_and_variance(X[:3])
     assert np.isfinite(parts[0]).all()
+
+
+def test_means_lie_within_limits_that_need_no_correlations():
+    rng = np.random.default_rng(0)
+    term = LocalFeatures.at_labels(inputs(rng.standard_normal((30, 2))))
+    new = inputs(3.0 * rng.standard_normal((200, 2)))
+    terms, d = Terms((term,)), np.full(30, 2.0)
+    posterior = WeightPosterior(rng.standard_normal(30), 0.1 * np.eye(30))
+    field, view = WeightField.of(terms, posterior, d, Constant(0.5)), terms.view(new)
+    low, high = field.mean_limits(view)
+    assert "z" not in view.terms[0].rows.__dict__
+    mean = 0.5 + correlations(new.coordinates, term.points) @ term.at_nodes(posterior.mean)
+    assert (low <= mean).all()
+    assert (mean <= high).all()
+    np.testing.assert_allclose(field.means(view), mean, rtol=1e-9, atol=1e-9)
+    for part in (np.array([3, 150, 7]), slice(20, 90)):  # before and after the correlations are known
+        for some in (terms.view(new).take(part), view.take(part)):
+            np.testing.assert_allclose(field.means(some), mean[part], rtol=1e-9, atol=1e-9)

@@ -22,7 +22,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._linalg import squared_distances
 from .._threads import thread_count, threads
 from .._typing import Array
-from ..estimators.validation import check_choice, check_count, check_positive
+from .._words import check_choice
+from ..estimators.validation import check_count, check_positive
 from ..likelihoods.logistic import logistic_gaussian_integral
 from ..rows.blocks import row_blocks
 from ..rows.labels import is_missing_label

@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Self, TypeVar
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._words import check_choice
 from ..estimators import FLGPClassifier, FLGPRegressor
-from ..estimators.validation import check_choice, check_count
+from ..estimators.validation import check_count
 from ..geometry.landmarks import Landmarks
 from ..likelihoods import Likelihood
 
@@ -83,6 +84,11 @@ class _Landmarks(BaseEstimator):
         check_is_fitted(self)
         return self.model_.predict(X, *args, **options)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """As the `score` of the model inside: accuracy, or R², over the labelled rows."""
+        check_is_fitted(self)
+        return self.model_.score(X, y, sample_weight)
+
     def update(self, *args: Any, **options: Any) -> Self:
         """As the `update` of the model inside."""
         check_is_fitted(self)
@@ -111,10 +117,7 @@ class GLGPRegressor(RegressorMixin, _Landmarks):
 
     _kind: ClassVar[type] = FLGPRegressor
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R² over the labelled rows."""
-        check_is_fitted(self)
-        return self.model_.score(X, y, sample_weight)
+    score = _Landmarks.score  # rather than that of the mixin
 
 
 @_documented
@@ -137,7 +140,4 @@ class GLGPClassifier(ClassifierMixin, _Landmarks):
 
     _kind: ClassVar[type] = FLGPClassifier
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy over the labelled rows."""
-        check_is_fitted(self)
-        return self.model_.score(X, y, sample_weight)
+    score = _Landmarks.score  # rather than that of the mixin

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .._words import check_choice
 from ..tables import Block, Prepared, ReadOptions, TableError, TableModel, prepare, read_whole
 from ..tables.schema import MISSING_RULES, SCALINGS
 from ..tables.target import TASKS
@@ -27,6 +28,9 @@ LIKELIHOODS = (
     *("zero_inflated_poisson", "zero_inflated_negative_binomial", "hurdle_poisson"),
     *("hurdle_negative_binomial", "asymmetric_laplace"),
 )
+
+# A cross-validation that nobody asked for: its folds, and the most labels, and labels times classes.
+FOLDS, MOST_LABELS, _MOST_WORK = 5, 2_000, 50_000
 
 Target = Annotated[
     str, typer.Option(help="Column to predict; rows where it is empty are unlabelled.", show_default=False)
@@ -69,12 +73,9 @@ class Learning:
 
     def __post_init__(self) -> None:
         """Refuse unknown words before the work rather than after it."""
-        if self.likelihood not in LIKELIHOODS:
-            raise TableError(f"Unknown likelihood {self.likelihood!r}. Use one of {', '.join(LIKELIHOODS)}.")
-        if self.scaling not in SCALINGS:
-            raise TableError(f"Unknown scaling {self.scaling!r}. Use one of {', '.join(SCALINGS)}.")
-        if self.missing not in MISSING_RULES:
-            raise TableError(f"Unknown --missing {self.missing!r}. Use one of {', '.join(MISSING_RULES)}.")
+        check_choice("--likelihood", self.likelihood, LIKELIHOODS)
+        check_choice("--scaling", self.scaling, SCALINGS)
+        check_choice("--missing", self.missing, MISSING_RULES)
 
     def as_options(self) -> str:
         """What differs from the defaults, as a user types it, each with a space before it."""
@@ -134,6 +135,11 @@ def cross_validated(work: Work, model: TableModel, table: Prepared, cv: int) -> 
     X, y, known = model.training(table.frame)
     with work.stage(f"cross-validation with {cv} folds"):
         return evaluate(model.estimator, X, y, cv=cv, prefit=True, known=known)
+
+
+def is_quickly_judged(n_labeled: int, n_classes: int) -> bool:
+    """Whether a cross-validation that nobody asked for takes little time."""
+    return n_labeled <= MOST_LABELS and n_labeled * n_classes <= _MOST_WORK
 
 
 def _parameters(options: Sequence[str], estimator: FLGPClassifier | FLGPRegressor) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from .._words import check_choice
 from ._options import Json, Quiet, grouped
 from ._work import Work
 
@@ -49,8 +50,7 @@ class Graph:
         """The estimator with these options."""
         from .. import FLGPRegressor
 
-        if residual not in ("auto", "local", "none"):
-            raise ValueError(f"Unknown --residual {residual}. Use auto, local or none.")
+        check_choice("--residual", residual, ("auto", "local", "none"))
         given = {name: value for name, value in asdict(self).items() if value is not None}
         # Positions have one unit.
         return FLGPRegressor(residual=None if residual == "none" else residual, scaling=None, **given)

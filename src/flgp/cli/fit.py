@@ -10,14 +10,22 @@ import typer
 
 from .._files import check_target
 from ..tables import ReadOptions, TableError, TableModel
-from ._learning import BY_DEFAULT, Learning, Target, cross_validated, learn, learns_from_table
+from ._learning import (
+    BY_DEFAULT,
+    FOLDS,
+    MOST_LABELS,
+    Learning,
+    Target,
+    cross_validated,
+    is_quickly_judged,
+    learn,
+    learns_from_table,
+)
 from ._options import AS_FOUND, Data, Json, Quiet, plain
 from ._work import Work
 
-# Without --cv, this many folds if the number of labels is in this range: judged in little time.
-_FOLDS, _FEWEST_LABELS, _MOST_LABELS = 5, 20, 2_000
-# With more labels times classes than this, five more fits take minutes.
-_MOST_WORK = 50_000
+# Without --cv, a model with fewer labels is not judged.
+_FEWEST_LABELS = 20
 _SHARES = {
     "reading": 8.0,
     "anchors": 25.0,
@@ -39,7 +47,7 @@ def fit(
             "--cv",
             min=0,
             help="Folds of the cross-validation that the verdict rests on; 0 for none. "
-            f"Default: {_FOLDS}, if there are {_FEWEST_LABELS} to {_MOST_LABELS:,} labels and not very many "
+            f"Default: {FOLDS}, if there are {_FEWEST_LABELS} to {MOST_LABELS:,} labels and not very many "
             "classes.",
         ),
     ] = None,
@@ -81,8 +89,8 @@ def _folds(wanted: int | None, n_labeled: int, n_classes: int, silent: bool) -> 
 
     if wanted is not None:
         return min(wanted, n_labeled) if n_labeled >= FEWEST_LABELS else 0
-    quick = _FEWEST_LABELS <= n_labeled <= _MOST_LABELS and n_labeled * n_classes <= _MOST_WORK
-    return _FOLDS if quick and not silent else 0
+    quick = n_labeled >= _FEWEST_LABELS and is_quickly_judged(n_labeled, n_classes)
+    return FOLDS if quick and not silent else 0
 
 
 def _reduced(estimator: Any) -> list[str]:

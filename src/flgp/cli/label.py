@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from .._words import check_choice
 from ..tables import ReadOptions, TableError, read_whole, write_table
 from ..tables.identifiers import OWN_PREFIX, without_own
 from ..tables.writing import check_output
@@ -42,8 +43,7 @@ def label(
     """
     import pandas
 
-    if strategy not in STRATEGIES:
-        raise TableError(f"Unknown --strategy {strategy!r}. Use one of {', '.join(STRATEGIES)}.")
+    check_choice("--strategy", strategy, STRATEGIES)
     check_output(output)
     work = Work(_SHARES, quiet, as_json)
     with work.running():

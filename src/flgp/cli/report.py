@@ -11,12 +11,12 @@ import typer
 from .._files import check_target
 from ..tables import ReadOptions, TableError, TableModel, own_columns, read_table
 from ..tables.model import labels, numbers
+from ._learning import FOLDS, is_quickly_judged
 from ._options import AS_FOUND, Data, Exposure, Json, Model, Quiet, Trials, load_model, reads_table
 from ._work import Work
 
 # With this many labels, which are those of the fit, the report measures how good the model is.
-_FEWEST_LABELS, _MOST_LABELS, _FOLDS = 10, 2_000, 5
-_MOST_WORK = 50_000  # labels times classes, as for `flgp fit`
+_FEWEST_LABELS = 10
 _SHARES = {"loading": 10.0, "reading": 10.0, "predictions,": 80.0}
 
 
@@ -93,11 +93,10 @@ def _evaluation(fitted: TableModel, X: Any, y: Any, frame: Any) -> Any:
     labeled = fitted.target_values(frame).notna().to_numpy()
     count = int(labeled.sum())
     known = getattr(fitted.estimator, "_labels_", None)
-    if known is None or len(known.points) != count or not _FEWEST_LABELS <= count <= _MOST_LABELS:
+    if known is None or len(known.points) != count or not np.allclose(X[labeled], known.points):
         return None
-    if count * len(getattr(fitted.estimator, "classes_", ())) > _MOST_WORK:
-        return None
-    if not np.allclose(X[labeled], known.points):
+    n_classes = len(getattr(fitted.estimator, "classes_", ())) or 1
+    if count < _FEWEST_LABELS or not is_quickly_judged(count, n_classes):
         return None
     about = {name: np.asarray(frame[column], dtype=float) for name, column in fitted.schema.about.items()}
-    return evaluate(fitted.estimator, X, y, cv=_FOLDS, prefit=True, known=about)
+    return evaluate(fitted.estimator, X, y, cv=FOLDS, prefit=True, known=about)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._typing import Array
+from .._words import check_choice
 
 Measure = Literal["volume", "probability"]
 
@@ -185,8 +186,7 @@ def _wrap(difference: Array, period: float) -> Array:
 
 
 def _against(density: Array, volume: float, measure: Measure) -> Array:
-    if measure not in ("volume", "probability"):
-        raise ValueError(f"Unknown measure={measure!r}. Use 'volume' or 'probability'.")
+    check_choice("measure", measure, ("volume", "probability"))
     return density * volume if measure == "probability" else density
 
 

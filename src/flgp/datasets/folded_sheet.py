@@ -8,36 +8,24 @@ from typing import Literal
 import numpy as np
 
 from .._typing import Array
-from .exact import Measure, rectangle_distance, rectangle_heat_kernel
-from .points import RandomState, RegressionData, check_choice, check_count, draw_noise, streams
+from .._words import check_choice
+from .points import RandomState, SheetData, check_count, draw_noise, streams
 
 _N_FREQUENCIES = 2048
 _BLOCK = 4096
 
 
 @dataclass(frozen=True)
-class FoldedSheetData(RegressionData):
-    """Points on the folded sheet; X has shape (n, 3) and f = long_range + short_range."""
+class FoldedSheetData(SheetData):
+    """Points on the folded sheet, with f = long_range + short_range."""
 
     long_range: Array  # (n,)
     short_range: Array  # (n,)
-    arc: Array  # (n,) coordinate along the sheet
-    width: Array  # (n,) coordinate across it (y)
-    sides: tuple[float, float]  # length and width of the sheet
 
     @property
-    def coordinates(self) -> Array:
-        """Flat coordinates (arc, width), shape (n, 2)."""
-        return np.column_stack([self.arc, self.width])
-
-    def distances_from(self, row: int) -> Array:
-        """Geodesic distances from one row to all (jitter ignored), shape (n,)."""
-        return rectangle_distance(self.coordinates, self.coordinates[row])
-
-    def heat_kernel_from(self, row: int, t: float, *, measure: Measure = "volume") -> Array:
-        """Exact heat kernel (reflecting edges) between one row and all, shape (n,)."""
-        here = self.coordinates
-        return rectangle_heat_kernel(here, here[row], t, sides=self.sides, measure=measure)
+    def width(self) -> Array:
+        """Coordinate across the sheet (y), shape (n,)."""
+        return self.coordinates[:, 1]
 
 
 def folded_sheet(
@@ -110,7 +98,8 @@ def folded_sheet(
     X = np.column_stack([x, across, z]) + jitter * shake.standard_normal((n, 3))
 
     long_range = 2 * np.sin(2 * np.pi * arc / 6) + np.cos(4 * np.pi * across)
-    where = X if short_range_metric == "space" else np.column_stack([arc, across])
+    coordinates = np.column_stack([arc, across])
+    where = X if short_range_metric == "space" else coordinates
     short_range = np.sqrt(short_range_variance) * _draw_field(where / length_scale, field)
     return FoldedSheetData(
         X=X,
@@ -118,8 +107,7 @@ def folded_sheet(
         noise=draw_noise(n, noise_sd, noise),
         long_range=long_range,
         short_range=short_range,
-        arc=arc,
-        width=across,
+        coordinates=coordinates,
         sides=(length, width),
     )
 

@@ -7,17 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._typing import Array, IntArray
+from .._words import check_choice
 from .exact import (
     Measure,
     circle_distance,
     circle_heat_kernel,
-    rectangle_distance,
-    rectangle_heat_kernel,
     sphere_distance,
     sphere_heat_kernel,
     swiss_roll_arc_length,
 )
-from .points import RandomState, RegressionData, Sampling, check_choice, check_count, draw_noise, streams
+from .points import RandomState, RegressionData, Sampling, SheetData, check_count, draw_noise, streams
 
 CIRCLE_RADII = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
 _GOLDEN = (1 + 5**0.5) / 2
@@ -63,26 +62,13 @@ class SphereData(RegressionData):
 
 
 @dataclass(frozen=True)
-class SwissRollData(RegressionData):
-    """Points on the Swiss roll; X has shape (n, 3)."""
-
-    arc: Array  # (n,) arc length from the inner edge
-    height: Array  # (n,)
-    sides: tuple[float, float]  # length and height of the unrolled sheet
+class SwissRollData(SheetData):
+    """Points on the Swiss roll; `arc` is the length from the inner edge."""
 
     @property
-    def coordinates(self) -> Array:
-        """Flat coordinates (arc, height), shape (n, 2)."""
-        return np.column_stack([self.arc, self.height])
-
-    def distances_from(self, row: int) -> Array:
-        """Geodesic distances from one row to all, shape (n,)."""
-        return rectangle_distance(self.coordinates, self.coordinates[row])
-
-    def heat_kernel_from(self, row: int, t: float, *, measure: Measure = "volume") -> Array:
-        """Exact heat kernel (reflecting edges) between one row and all, shape (n,)."""
-        here = self.coordinates
-        return rectangle_heat_kernel(here, here[row], t, sides=self.sides, measure=measure)
+    def height(self) -> Array:
+        """Coordinate across the roll, shape (n,)."""
+        return self.coordinates[:, 1]
 
 
 def circles(n: int = 3000, *, random_state: RandomState = None) -> CirclesData:
@@ -177,7 +163,7 @@ def swiss_roll(
     angle = _swiss_roll_angle(start + arc)
     X = np.column_stack([angle * np.cos(angle), h, angle * np.sin(angle)])
     f = 2 * np.sin(6 * np.pi * arc / length) + np.cos(2 * np.pi * h / height)
-    return SwissRollData(X, f, draw_noise(n, noise_sd, noise), arc, h, (length, height))
+    return SwissRollData(X, f, draw_noise(n, noise_sd, noise), np.column_stack([arc, h]), (length, height))
 
 
 def _swiss_roll_angle(arc: Array) -> Array:

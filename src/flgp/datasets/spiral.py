@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .._typing import Array
+from .._words import check_choice
 from .exact import Measure, interval_heat_kernel, spiral_arc_length
-from .points import RandomState, RegressionData, check_choice, check_count, draw_noise, streams
+from .points import RandomState, RegressionData, check_count, draw_noise, streams
 
 SpiralSampling = Literal["grid", "uniform", "blocks", "sine"]
 

@@ -8,8 +8,9 @@ from typing import Literal
 import numpy as np
 
 from .._typing import Array
+from .._words import check_choice
 from .exact import Measure, torus_distance, torus_heat_kernel
-from .points import RandomState, RegressionData, Sampling, check_choice, check_count, draw_noise, streams
+from .points import RandomState, RegressionData, Sampling, check_count, draw_noise, streams
 
 _PLASTIC = 1.32471795724474602596  # real root of x³ = x + 1: the golden ratio of two dimensions
 

@@ -97,13 +97,21 @@ POSTERIOR_PARAMETERS = """hyperparameters : {{"optimize", "integrate", "fixed"}}
     n_chains, n_draws, n_warmup : int
         Markov chains of inference="gibbs", draws kept of each, and steps before the first of them."""
 
-SHARED_ATTRIBUTES = """anchors_ : array of shape (s, p)
+GEOMETRY_ATTRIBUTES = """anchors_ : array of shape (s, p)
         Of a point cloud, in the columns' units.
     scaling_ : EvenColumns or None
         What the geometry's columns go through: centre, unit of asinh (0: none) and factor of each. None: they
         are used as given.
     geometry_, basis_
         The fitted geometry, and its eigenfunctions.
+    eigenvalues_ : array of shape (M,)
+        λ_i of the graph Laplacian.
+    bandwidth_ : float or None
+        ε; None for local anchor embedding.
+    n_graph_components_ : int
+        Connected parts of the graph."""
+
+SHARED_ATTRIBUTES = """{geometry_attributes}
     term_shares_ : dict
         The share of each term in the variance of f over the fitted points.
     linear_steps_ : int
@@ -113,13 +121,7 @@ SHARED_ATTRIBUTES = """anchors_ : array of shape (s, p)
         standard deviations. Only where these terms were learned.
     kernel_ : SpectralKernel
         The kernel on the geometry.
-    eigenvalues_ : array of shape (M,)
-        λ_i of the graph Laplacian.
-    bandwidth_ : float or None
-        ε; None for local anchor embedding.
     diffusion_time_, amplitude_ : float, or array with one entry for each latent function
-    n_graph_components_ : int
-        Connected parts of the graph.
     transduction_ : array
         Predictions for the fitted rows (those of X, then of X_unlabeled). Not there when the rows were too
         many to hold or are on a cluster: `predict` reads them again. Of up to a million rows or so the model
@@ -139,6 +141,7 @@ _TEXTS = {
     "{residual}": RESIDUAL_PARAMETERS,
     "{posterior}": POSTERIOR_PARAMETERS,
     "{attributes}": SHARED_ATTRIBUTES,
+    "{geometry_attributes}": GEOMETRY_ATTRIBUTES,
 }
 
 C = TypeVar("C", bound=type)

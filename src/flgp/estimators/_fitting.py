@@ -13,9 +13,9 @@ from sklearn.utils import check_random_state
 from .._progress import stage
 from .._threads import blas_for
 from .._typing import RowLike
-from ..geometry.base import Eigenbasis, FittedGeometry, Geometry
+from ..geometry.base import Eigenbasis, FittedGeometry, Geometry, Undecided
 from ..geometry.intrinsic_dimension import estimate_intrinsic_dimension
-from ..geometry.point_cloud import FittedCloud
+from ..geometry.point_cloud import FittedCloud, PointCloud
 from ..kernels import Heat, Matern, SpectralKernel
 from ..priors import time_prior
 from ..process.draws_field import ChainSettings
@@ -31,7 +31,7 @@ from ..terms.local.features import LocalFeatures
 from .column_relevance import with_relevance
 from .column_scaling import with_scaling
 from .composition import BY_FEATURES, Composition, linear_terms, local_kind
-from .geometry_choice import Attempt, candidates, graph_of_all, position_of_best
+from .geometry_choice import Attempt, position_of_best
 from .labels import Labels, Problem
 from .learned_attributes import DATED, keep_composition, keep_learned, single_or_list, term_shares
 from .local_neighbors import with_local
@@ -57,12 +57,13 @@ def fit_model(model: LatentModel, rows: RowLike, labels: Labels, problem: Proble
     enough = len(labels) >= problem.fewest_labels
     model._roles_ = with_scaling(model, rows, labels, enough, _log_evidence)
     model._dimension_ = _dimension(model, rows)
-    geometries = candidates(model, rows)
+    given = model._geometry()
+    geometries: list[Geometry] = given.candidates(rows) if isinstance(given, Undecided) else [given]
     several = len(geometries) > 1
     attempts = [_attempt(model, rows, labels, problem, each, several) for each in geometries]
     position = position_of_best(attempts)
     best = attempts[position]
-    if not best.learned.functions:  # a sketch
+    if best.learned.is_sketch:
         best = _attempt(model, rows, labels, problem, geometries[position])
     keep_composition(model, best.composition)
     _finish(model, with_local(model, best))
@@ -98,7 +99,7 @@ def _log_evidence(model: LatentModel, rows: RowLike, labels: Labels) -> float:
     """Of a trial model on a graph of all points; with a local term where there would be one."""
     model._dimension_ = _dimension(model, rows)
     try:
-        found = _attempt(model, rows, labels, model._problem(labels), graph_of_all())
+        found = _attempt(model, rows, labels, model._problem(labels), PointCloud.of_all_points())
     except ValueError:  # it does not settle, say; if the other one does not either, the fit says so
         return -np.inf
     return with_local(model, found).learned.log_posterior
@@ -162,7 +163,7 @@ def process_without(model: LatentModel, labels: Labels, problem: Problem) -> Pro
     """What the model would be with these labels only, at the same hyperparameters."""
     with blas_for(len(model.basis_.eigenvalues)):
         found = _on_known_basis(model, labels, problem, Composition.of(model))
-        return make_process(found.learned, [], None, 0)[0]
+        return make_process(found.learned)[0]
 
 
 def _on_known_basis(model: LatentModel, labels: Labels, problem: Problem, terms: Composition) -> Attempt:
@@ -179,16 +180,15 @@ def _finish(model: LatentModel, found: Attempt) -> None:
     with blas_for(settings.n_eigenpairs):
         if model.hyperparameters == "integrate":
             with stage("integration over the hyperparameters"):
-                targets = [function.target for function in learned.functions]
-                integrated = integrate_model(learned, found.geometry, inputs, targets, settings)
-            tables = [hyperparameter_posterior(integrated, i) for i in range(len(targets))]
+                integrated = integrate_model(learned, found.geometry, inputs, settings)
+            tables = [hyperparameter_posterior(integrated, i) for i in range(len(learned.functions))]
             model.hyperparameter_posterior_ = single_or_list(tables)
-        chains, seed = None, 0
+        chains = None
         if model.inference == "gibbs":
-            chains = ChainSettings(int(model.n_chains), int(model.n_draws), int(model.n_warmup))
             seed = int(check_random_state(model.random_state).randint(2**31))
+            chains = ChainSettings(int(model.n_chains), int(model.n_draws), int(model.n_warmup), seed)
         with stage("posterior"):
-            model._process_, runs = make_process(learned, integrated, chains, seed)
+            model._process_, runs = make_process(learned, integrated, chains)
     if runs:
         model.chains_ = single_or_list(runs)
     keep_learned(model, learned, found.labels)

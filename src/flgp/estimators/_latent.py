@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from dataclasses import replace as replaced
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,12 @@ from sklearn.utils.validation import check_is_fitted
 from .._arviz import inference_data
 from .._threads import blas_for
 from .._typing import Array, IntArray, RowLike
+from .._words import check_choice
 from ..kernels import Heat, SpectralKernel, get_kernel
 from ..likelihoods import Bernoulli, Categorical, Gaussian, Likelihood
 from ..priors import TIME_PRIORS, Prior
+from ..process.evidence import KnownValues
+from ..process.mixture import LatentFunction
 from ..process.parts import PredictedParts, TermPart
 from ..process.search import LearnedFunction
 from ..terms.base import View
@@ -30,7 +34,7 @@ from .answers import answers
 from .fitted_rows import FittedRows
 from .labels import Labels, Problem
 from .suggestion import suggest
-from .validation import check_choice, check_count, check_positive, is_auto, seeded
+from .validation import check_count, check_positive, is_auto, seeded
 
 INFERENCES = ("auto", "laplace", "ep", "gibbs")
 HYPERPARAMETERS = ("optimize", "integrate", "fixed")
@@ -167,7 +171,7 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
         return added if self._labels_ is None else replaced(added, in_memory=self._labels_.in_memory)
 
     @abstractmethod
-    def _problem(self, labels: Labels, known: Any = None) -> Problem:
+    def _problem(self, labels: Labels, known: Sequence[KnownValues] | None = None) -> Problem:
         """What is to be learned from these labels; `known` are hyperparameters to keep."""
 
     @abstractmethod
@@ -191,13 +195,7 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
         -------
         mean, variance : arrays of shape (n,), or (n, k) for k latent functions
         """
-        X, functions = self._asked(X), self._process_.functions
-
-        def both(views: Sequence[View]) -> tuple[Array, Array]:
-            parts = [function.latent_moments(views) for function in functions]
-            return self._columns([mean for mean, _ in parts]), self._columns([var for _, var in parts])
-
-        return answers(self, X, both)
+        return answers(self, self._asked(X), self._by_function(LatentFunction.latent_moments))
 
     def latent_interval(self, X: Any, coverage: float = 0.9) -> Array:
         """Central interval that holds the latent function f with the given posterior probability.
@@ -211,11 +209,8 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
         -------
         array of shape (n, 2), or (n, 2, k) for k latent functions
         """
-        X, levels, functions = self._asked(X), interval_levels(coverage), self._process_.functions
-
-        def ends(views: Sequence[View]) -> Array:
-            return self._columns([function.latent_quantiles(views, levels) for function in functions], axis=2)
-
+        X, levels = self._asked(X), interval_levels(coverage)
+        ends = self._by_function(lambda function, at: function.latent_quantiles(at, levels), axis=2)
         return answers(self, X, ends)
 
     def sample_f(self, X: Any, n_samples: int = 1, random_state: Any = 0, prior: bool = False) -> Array:
@@ -296,27 +291,34 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
         own = self._offset_of(offset, X)
         return suggest(self, X, n, strategy, random_state, self._chances(X, own), own)
 
-    def _columns(self, values: Sequence[Array], axis: int = 1) -> Array:
-        """One function's values as they are; several along a further axis."""
+    def _columns(self, values: Sequence[Any], axis: int = 1) -> Any:
+        """One function's values as they are; several along a further axis, of tuples each entry by itself."""
+        if isinstance(values[0], tuple):
+            return tuple(self._columns(entries, axis) for entries in zip(*values, strict=True))
         return values[0] if len(values) == 1 and self._flat_ else np.stack(values, axis=axis)
+
+    def _by_function(self, question: Callable[..., Any], axis: int = 1) -> Callable[..., Any]:
+        """A question about a latent function, for all of them: as a function of views and values beside."""
+
+        def answer(views: Sequence[View], *beside: Array) -> Any:
+            each = self._process_.each(views)
+            return self._columns([question(function, own, *beside) for function, own in each], axis)
+
+        return answer
 
     def _predicted_parts(self, X: Any) -> PredictedParts:
         """Moments of every term at the rows of X."""
-        process = self._process_
+        names = self._process_.names
 
-        def moments(views: Sequence[View]) -> tuple[Array, ...]:
-            whole = [function.latent_moments(views) for function in process.functions]
-            terms = [function.term_moments(views) for function in process.functions]
-            nothing = np.zeros_like(whole[0][0]), np.zeros_like(whole[0][0])
-            columns = [self._columns([part[i] for part in whole]) for i in range(2)]
-            for j in range(len(process.names)):
-                each = [part[j] if j < len(part) else nothing for part in terms]
-                columns += [self._columns([part[i] for part in each]) for i in range(2)]
-            return tuple(columns)
+        def moments(function: LatentFunction, at: Sequence[View]) -> tuple[Array, ...]:
+            pairs = [function.latent_moments(at), *function.term_moments(at)]
+            # A function may lack the local term that another one has.
+            missing = 2 * (1 + len(names) - len(pairs))
+            return *chain(*pairs), *[np.zeros(len(at[0]))] * missing
 
-        mean, variance, *rest = answers(self, X, moments)
-        pairs = zip(process.names, rest[::2], rest[1::2], strict=True)
-        return PredictedParts(mean, variance, {name: TermPart(m, v) for name, m, v in pairs})
+        mean, variance, *rest = answers(self, X, self._by_function(moments))
+        terms = map(TermPart, rest[::2], rest[1::2])
+        return PredictedParts(mean, variance, dict(zip(names, terms, strict=True)))
 
     def _relearned(self) -> list[LearnedFunction]:
         """The evidence of each latent function, kept so that its cost does not depend on the labels."""

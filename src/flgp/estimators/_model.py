@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._progress import verbosity
 from .._threads import thread_count, threads
 from .._typing import Array, IntArray, RowLike
+from .._words import check_choice
 from ..geometry.base import Eigenbasis, FittedGeometry, Geometry
 from ..geometry.point_cloud import ANCHOR_RULES, PointCloud
 from ..kernels import KERNELS, SpectralKernel
@@ -27,13 +28,10 @@ from .column_scaling import SCALINGS
 from .columns import ColumnRoles, choose_roles
 from .groups import encode_groups
 from .locator import Locator
-from .validation import check_choice, check_count, check_positive, check_seed, is_auto, seeded
+from .validation import check_count, check_positive, check_seed, is_auto, seeded
 
 BASE_KERNELS = ("lae", "se")
 ANCHOR_WEIGHTS = ("auto", "counts", "uniform")
-# With fewer labels than this there is nothing to tell two terms apart by: a line explains two labels as well
-# as a manifold does.
-FEWEST_NUMBERS = 20
 # Fitted rows that a model keeps, so that a file of it can be checked when it is read.
 _EXAMPLES = 20
 

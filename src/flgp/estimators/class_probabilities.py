@@ -62,35 +62,61 @@ def is_second(
 ) -> BoolArray:
     """Whether the second of two classes is the more probable one, (b,).
 
-    The link is symmetric: p > 1/2 where the latent mean is positive, and no variance is needed unless the
-    parts of a mixture disagree. Then limits of the variances decide nearly everywhere.
+    Limits of means and variances decide nearly everywhere, those of the part with most weight alone if this
+    has more than half of it.
     """
-    parts = process.functions[0].components
-    means = [part.field.means(views[part.layer].of_function(0)) for part in parts]
-    second = means[0] > 0
-    unsure = np.flatnonzero(np.any([(mean > 0) != second for mean in means[1:]], axis=0))
-    if len(unsure):
-        low, high = _chances(parts, [view.take(unsure) for view in views], [mean[unsure] for mean in means])
-        second[unsure] = low > 0.5
-        unsure = unsure[(low <= 0.5 + _ROUNDING) & (high >= 0.5 - _ROUNDING)]
-    if len(unsure):
-        p = probabilities([view.take(unsure) for view in views])
-        second[unsure] = p.argmax(axis=1) == 1
+    parts = sorted(process.functions[0].components, key=lambda part: -part.weight)
+    second, left = np.zeros(len(views[0]), dtype=bool), np.arange(len(views[0]))
+    for decide in (_by_heaviest, _by_all):
+        low, high = decide(parts, views)
+        second[left] = low > 0.5
+        unsure = np.flatnonzero((low <= 0.5 + _ROUNDING) & (high >= 0.5 - _ROUNDING))
+        left = left[unsure]
+        if len(left) == 0:
+            return second
+        if len(left) < len(views[0]):
+            views = [view.take(unsure) for view in views]
+    second[left] = probabilities(views).argmax(axis=1) == 1
     return second
 
 
-def _chances(
-    parts: Sequence[Component], views: Sequence[View], means: Sequence[Array]
-) -> tuple[Array, Array]:
-    """Limits of the probability (b,) of the second class: the less certain f is, the nearer p is to 1/2."""
-    low, high = (np.zeros(len(views[0])) for _ in range(2))
-    for part, mean in zip(parts, means, strict=True):
-        view = views[part.layer]
-        average = part.given(None).predictive_mean
-        near: Array = np.full(len(view), 0.5)
-        if isinstance(part.field, WeightField):
-            near = average(mean, part.field.variance_limits(view))
-        far = average(mean, np.zeros(len(view)))
-        low += part.weight * np.minimum(near, far)
-        high += part.weight * np.maximum(near, far)
+def _by_heaviest(parts: Sequence[Component], views: Sequence[View]) -> tuple[Array, Array]:
+    """Limits of the probability (b,) of the second class from those of the first part of a mixture."""
+    part = parts[0]
+    if part.weight <= 0.5 or not isinstance(part.field, WeightField):
+        return np.zeros(len(views[0])), np.ones(len(views[0]))
+    view = views[part.layer].of_function(0)
+    mean = part.field.mean_limits(view)
+    if len(parts) == 1:  # the link is symmetric, so that the sign of the mean decides
+        return (mean[0] > 0).astype(float), (mean[1] > 0).astype(float)
+    low, high = _chances(part, view, *mean)
+    return part.weight * low, part.weight * high + (1.0 - part.weight)
+
+
+def _by_all(parts: Sequence[Component], views: Sequence[View]) -> tuple[Array, Array]:
+    """The same from all parts: the sign of their means where they agree."""
+    own = [views[part.layer].of_function(0) for part in parts]
+    means = [part.field.means(view) for part, view in zip(parts, own, strict=True)]
+    low = (means[0] > 0).astype(float)
+    high, unsure = low.copy(), np.flatnonzero(np.any([(mean > 0) != (low > 0.5) for mean in means], axis=0))
+    if len(unsure):
+        low[unsure], high[unsure] = 0.0, 0.0
+        for part, view, mean in zip(parts, own, means, strict=True):
+            limits = _chances(part, view.take(unsure), mean[unsure], mean[unsure])
+            low[unsure] += part.weight * limits[0]
+            high[unsure] += part.weight * limits[1]
     return low, high
+
+
+def _chances(part: Component, view: View, low: Array, high: Array) -> tuple[Array, Array]:
+    """Limits of the probability (b,) of the second class, given those of the mean of f.
+
+    The less certain f is, the nearer the probability is to 1/2.
+    """
+    average = part.given(None).predictive_mean
+    if isinstance(part.field, WeightField):
+        variance = part.field.variance_limits(view)
+        nearest, farthest = np.where(low > 0, variance, 0.0), np.where(high > 0, 0.0, variance)
+        return average(low, nearest), average(high, farthest)
+    none = np.zeros(len(view))
+    return np.minimum(average(low, none), 0.5), np.maximum(average(high, none), 0.5)

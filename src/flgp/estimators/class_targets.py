@@ -125,10 +125,17 @@ def class_targets(
     targets = []
     for y, name in zip(responses, names, strict=True):
         obs = Observations.of(y, weight=labels.weight, offset=offset)
-        constant = _constant(model, scheme, likelihood, obs)
-        exclusive = scheme.together, scheme.together and _calibrates(model, noise)
-        own = constant, known.get(name)
-        targets.append(Target(np.arange(len(y)), obs, likelihood, *own, *exclusive, judges))
+        target = Target(
+            np.arange(len(y)),
+            obs,
+            likelihood,
+            constant=_constant(model, scheme, likelihood, obs),
+            known=known.get(name),
+            exclusive=scheme.together,
+            calibrated=scheme.together and _calibrates(model, noise),
+            judges=judges,
+        )
+        targets.append(target)
     return targets
 
 

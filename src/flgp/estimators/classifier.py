@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array, RowLike
+from .._words import check_choice
 from ..geometry.base import FittedGeometry
 from ..process.evidence import KnownValues
 from ..terms.base import View
@@ -29,7 +30,7 @@ from .class_votes import is_votes
 from .label_noise import check_label_noise, first_noise, judged
 from .labels import Labels, Problem
 from .offsets import check_offset, same_use, training_offset
-from .validation import check_choice, check_row_values
+from .validation import check_row_values
 
 MULTI_CLASS = ("auto", "one_vs_rest", "coupled")
 MEANS = ("auto", "constant", "zero")

@@ -32,7 +32,7 @@ class HeatKernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Heat
     Inner products of the features are the prior kernel. Without labels nothing can be learned about
     scale, so `bandwidth`, `diffusion_time` and `amplitude` left at None follow rules of thumb:
     4ε² is the mean squared distance between points and their anchors; t makes the eigenfunction in the
-    middle of the kept ones count e⁻² of the first; a² is 1.
+    middle of the kept ones count e⁻² of the first; a² is 1. `scaling="auto"` means None.
 
     Parameters
     ----------
@@ -40,16 +40,8 @@ class HeatKernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Heat
 
     Attributes
     ----------
-    anchors_ : array of shape (s, p)
-        Of a point cloud, in the columns' units.
-    scaling_ : EvenColumns or None
-        What the geometry's columns go through; without labels scaling="auto" means None.
-    geometry_, basis_
-        The fitted geometry, and its eigenfunctions.
-    eigenvalues_ : array of shape (M,)
-    bandwidth_ : float or None
+    {geometry_attributes}
     diffusion_time_, amplitude_ : float
-    n_graph_components_ : int
 
     Examples
     --------

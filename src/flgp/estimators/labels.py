@@ -15,6 +15,10 @@ from ..rows.blocks import take_rows
 from ..rows.sources import local_labels
 from .validation import check_row_values, check_weights
 
+# With fewer labels than this there is nothing to tell two terms apart by: a line explains two labels as well
+# as a manifold does.
+FEWEST_NUMBERS = 20
+
 
 @stored("labels")
 @dataclass(frozen=True)

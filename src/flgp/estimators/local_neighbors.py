@@ -10,9 +10,9 @@ from ..likelihoods import Gaussian
 from ..process.learning import LearnedModel
 from ..process.local_search import LocalOptions, keep_local, learn_local, learn_shared_local
 from ..terms import Inputs
-from ._model import FEWEST_NUMBERS
 from .composition import BY_NEIGHBORS
 from .geometry_choice import Attempt
+from .labels import FEWEST_NUMBERS
 
 if TYPE_CHECKING:
     from ._latent import LatentModel

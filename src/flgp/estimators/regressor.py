@@ -12,21 +12,21 @@ from sklearn.metrics import r2_score
 from sklearn.utils.metaestimators import available_if
 
 from .._typing import Array
+from .._words import check_choice
 from ..likelihoods import Gaussian, Heteroscedastic, Likelihood, Ordinal
 from ..process.evidence import KnownValues
+from ..process.mixture import LatentFunction
 from ..process.parts import PredictedParts
 from ..terms.base import View
 from ._docs import documented
 from ._fitting import fit_model, update_model
 from ._latent import LatentModel, interval_levels
-from ._model import FEWEST_NUMBERS
 from .answers import answers, remembered, transduced
-from .labels import Labels, Problem, checked_targets, labeled_targets
+from .labels import FEWEST_NUMBERS, Labels, Problem, checked_targets, labeled_targets
 from .learned_attributes import scalar_or_array, single_or_list
 from .offsets import check_offset, row_sizes, same_use, training_offset
 from .regression_targets import check_linkable, regression_targets
 from .validation import (
-    check_choice,
     check_count,
     check_positive,
     check_row_values,
@@ -336,18 +336,18 @@ class FLGPRegressor(RegressorMixin, LatentModel):
             raise ValueError("Ask for only one of return_std, return_cov and return_parts.")
         size, own = self._sizes(X, exposure, trials), self._offset_of(offset, X)
         if return_cov:
-            return self._with_covariance(X, size, own)
+            return self._with_covariance(X, own)
         if return_parts:
             return answers(self, X, self._predictive_mean, size, own), self._predicted_parts(X)
         if not return_std:
             known = None if self._with_offset_ or size is not None else remembered(self, X, "transduction_")
             return answers(self, X, self._predictive_mean, size, own) if known is None else known
 
-        def mean_and_std(views: Sequence[View], size: Array | None = None) -> tuple[Array, Array]:
-            parts = [f.predictive_moments(at, size) for f, at in self._process_.each(views)]
-            return self._columns([p[0] for p in parts]), self._columns([np.sqrt(p[1]) for p in parts])
+        def mean_and_std(function: LatentFunction, at: Sequence[View], *size: Array) -> tuple[Array, Array]:
+            mean, variance = function.predictive_moments(at, *size)
+            return mean, np.sqrt(variance)
 
-        return answers(self, X, mean_and_std, size, own)
+        return answers(self, X, self._by_function(mean_and_std), size, own)
 
     @available_if(_has_levels)
     def predict_proba(self, X: Any, *, offset: Any = None) -> Array:
@@ -362,12 +362,13 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         -------
         array of shape (n, levels); rows sum to 1
         """
-        X, functions = self._asked(X), self._process_.functions
-        if len(functions) > 1:
+        X = self._asked(X)
+        if len(self._process_.functions) > 1:
             raise ValueError("predict_proba needs a y with one column: fit one model for each.")
 
         def levels(views: Sequence[View]) -> Array:
-            return functions[0].level_probabilities([view.of_function(0) for view in views])
+            [(function, own)] = self._process_.each(views)
+            return function.level_probabilities(own)
 
         return answers(self, X, levels, offset=self._offset_of(offset, X))
 
@@ -377,18 +378,20 @@ class FLGPRegressor(RegressorMixin, LatentModel):
     def _sizes(self, X: Any, exposure: Any, trials: Any) -> Array | None:
         return row_sizes(self._process_.functions[0].likelihood, X, exposure, trials)
 
-    def _predictive_mean(self, views: Sequence[View], size: Array | None = None) -> Array:
-        return self._columns([f.predictive_mean(own, size) for f, own in self._process_.each(views)])
+    def _predictive_mean(self, views: Sequence[View], *size: Array) -> Any:
+        return self._by_function(LatentFunction.predictive_mean)(views, *size)
 
-    def _with_covariance(self, X: Array, size: Array | None, offset: Array | None) -> tuple[Array, Array]:
+    def _with_covariance(self, X: Array, offset: Array | None) -> tuple[Array, Array]:
         functions = self._process_.functions
         if not all(isinstance(function.likelihood, Gaussian | Heteroscedastic) for function in functions):
             raise ValueError("return_cov needs Gaussian noise. Use sample_y for joint draws of y.")
+
+        def joint(function: LatentFunction, at: Sequence[View]) -> Array:
+            return function.latent_covariance(at) + np.diag(function.noise_variance(at))
+
         with self._working():
             views = self._process_.at(replace(self._inputs(X), offset=offset))
-            each = self._process_.each(views)
-            joint = [f.latent_covariance(own) + np.diag(f.noise_variance(own)) for f, own in each]
-            return self._predictive_mean(views, size), self._columns(joint, axis=2)
+            return self._predictive_mean(views), self._by_function(joint, axis=2)(views)
 
     @available_if(_has_noise_function)
     def predict_noise(self, X: Any) -> Array:
@@ -403,12 +406,8 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         array of shape (n,) or (n, k)
             Of y given f: the square root of E[e^g].
         """
-        X, functions = self._asked(X), self._process_.functions
-
-        def deviations(views: Sequence[View]) -> Array:
-            return self._columns([np.sqrt(function.noise_variance(views)) for function in functions])
-
-        return answers(self, X, deviations)
+        deviations = self._by_function(lambda function, at: np.sqrt(function.noise_variance(at)))
+        return answers(self, self._asked(X), deviations)
 
     def predict_interval(
         self, X: Any, coverage: float = 0.95, *, exposure: Any = None, trials: Any = None, offset: Any = None
@@ -428,11 +427,11 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         """
         X, levels = self._asked(X), interval_levels(coverage)
 
-        def ends(views: Sequence[View], size: Array | None = None) -> Array:
-            each = self._process_.each(views)
-            return self._columns([f.predictive_quantiles(own, levels, size) for f, own in each], axis=2)
+        def ends(function: LatentFunction, at: Sequence[View], *size: Array) -> Array:
+            return function.predictive_quantiles(at, levels, *size)
 
-        return answers(self, X, ends, self._sizes(X, exposure, trials), self._offset_of(offset, X))
+        size, own = self._sizes(X, exposure, trials), self._offset_of(offset, X)
+        return answers(self, X, self._by_function(ends, axis=2), size, own)
 
     def sample_y(
         self,

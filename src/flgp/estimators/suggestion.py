@@ -18,6 +18,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
 from .._typing import Array, BoolArray, IntArray
+from .._words import check_choice
 from ..process.field import WeightField
 from ..process.mixture import LatentFunction
 from ..rows.blocks import take_rows
@@ -31,7 +32,7 @@ from .coverage import (
     least_variance,
     typical,
 )
-from .validation import check_choice, check_count
+from .validation import check_count
 
 if TYPE_CHECKING:
     from ._latent import LatentModel

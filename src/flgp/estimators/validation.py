@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,15 +16,6 @@ from ..rows.errors import in_words
 _MOST_OBSERVATIONS = 1e9
 # Parameters stay within these, so that their products with squared distances are numbers.
 _LEAST, _MOST = 1e-50, 1e50
-
-
-def check_choice(name: str, value: Any, choices: Sequence[str], optional: bool = False) -> None:
-    """`value` must be one of `choices`, or None if it is optional."""
-    if optional and value is None:
-        return
-    if not isinstance(value, str) or value not in choices:
-        known = ", ".join(map(repr, [*choices, None] if optional else choices))
-        raise ValueError(f"{name}={value!r} is not known. Use one of {known}.")
 
 
 def is_auto(value: Any) -> bool:

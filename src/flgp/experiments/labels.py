@@ -15,3 +15,9 @@ def only_at(rows: IntArray | BoolArray, y: Any) -> Any:
     known = np.full(len(y), np.nan if y.dtype.kind == "f" else -1)
     known[rows] = y[rows]
     return known
+
+
+def some_labels(y: Any, m: int, seed: int) -> tuple[Any, IntArray]:
+    """Y (n,) with labels at m random rows only, and the other rows."""
+    rows = np.random.default_rng(seed).choice(len(y), size=min(m, len(y)), replace=False)
+    return only_at(rows, y), np.setdiff1d(np.arange(len(y)), rows)

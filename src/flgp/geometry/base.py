@@ -178,6 +178,15 @@ class Geometry(Protocol):
         ...
 
 
+@runtime_checkable
+class Undecided(Protocol):
+    """A geometry that leaves something to the evidence."""
+
+    def candidates(self, rows: RowLike) -> list[Any]:
+        """The geometries to compare for rows (n, q)."""
+        ...
+
+
 @dataclass(frozen=True)
 class SparseRows:
     """r weights for each point."""

@@ -1,4 +1,4 @@
-"""The leading eigenpairs of a sparse symmetric matrix with spectrum in [0, 1], small or large."""
+"""Solvers for the leading eigenpairs of a sparse symmetric matrix with spectrum in [0, 1]."""
 
 from __future__ import annotations
 
@@ -45,28 +45,8 @@ def is_dense(size: int, wanted: int) -> bool:
     return size <= _DENSE_SIZE or min(wanted, size) > share * size
 
 
-def leading_eigenpairs(
-    matrix: sparse.csr_array, count: int, start: Array, tolerance: float = FINE
-) -> tuple[Array, Array]:
-    """The largest eigenvalues (count,), descending, and their vectors (size, count).
-
-    The matrix is symmetric, with eigenvalues in [0, 1]. `start` (size,) or (size, k) has vectors near the
-    leading ones, or near their span; `tolerance` is the largest norm of A v - λ v, and eigenvalues are
-    accurate to its square.
-    """
-    size = matrix.shape[0]
-    count = min(count, size)
-    if is_dense(size, count):
-        return dense_eigenpairs(matrix, count)
-    if matrix.nnz > HEAVY_ROW * size:
-        found = _lanczos(matrix, count, tolerance)
-        if found is not None:
-            return found
-    return filtered_subspace(matrix, count, start, tolerance)
-
-
-def _lanczos(matrix: sparse.csr_array, count: int, tolerance: float) -> tuple[Array, Array] | None:
-    """`leading_eigenpairs` by ARPACK, or None if it may have missed some: see `filtered_subspace`."""
+def by_arpack(matrix: sparse.csr_array, count: int, tolerance: float) -> tuple[Array, Array] | None:
+    """As `filtered_subspace`, by one vector at a time; None if it may have missed some."""
     first = np.random.default_rng(0).standard_normal(matrix.shape[0])
     try:
         values, vectors = eigsh(matrix, k=count, which="LA", v0=first, tol=tolerance)
@@ -79,7 +59,7 @@ def _lanczos(matrix: sparse.csr_array, count: int, tolerance: float) -> tuple[Ar
 
 
 def dense_eigenpairs(matrix: Array | sparse.csr_array, count: int) -> tuple[Array, Array]:
-    """As `leading_eigenpairs`, for any symmetric matrix, by LAPACK."""
+    """As `filtered_subspace`, for any symmetric matrix, by LAPACK."""
     table, size = matrix if isinstance(matrix, np.ndarray) else matrix.toarray(), matrix.shape[0]
     whole = size <= _WHOLE_SIZE or count > size // 2  # all pairs are then faster than some
     with blas_for(size):
@@ -102,6 +82,10 @@ def filtered_subspace(
     matrix: sparse.csr_array, count: int, start: Array, tolerance: float = FINE
 ) -> tuple[Array, Array]:
     """Subspace iteration with a Chebyshev filter (Zhou, Saad, Tiago & Chelikowsky 2006).
+
+    The largest eigenvalues (count,), descending, and their vectors (size, count), of a symmetric matrix with
+    eigenvalues in [0, 1]. `start` (size,) or (size, k) has vectors near the leading ones, or near their span;
+    `tolerance` is the largest norm of A v - λ v, and eigenvalues are accurate to its square.
 
     Each round multiplies a block by a polynomial that is small on the unwanted part [0, b] of the spectrum
     and grows fast beyond, and solves the problem projected on the block. All heavy work is matrix-matrix

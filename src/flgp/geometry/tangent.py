@@ -45,7 +45,7 @@ class TangentSphere(LeadingColumns):
     def __post_init__(self) -> None:
         checked_share(self.divergent)
 
-    def candidates(self) -> list[TangentSphere]:
+    def candidates(self, rows: RowLike) -> list[TangentSphere]:
         """Fields with a given share, to be compared where none is given."""
         return [TangentSphere(share) for share in SHARES] if self.divergent is None else [self]
 

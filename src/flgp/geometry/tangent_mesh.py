@@ -49,7 +49,7 @@ class TangentMesh:
         checked_share(self.divergent)
         oriented(self.mesh.faces)
 
-    def candidates(self) -> list[TangentMesh]:
+    def candidates(self, rows: RowLike) -> list[TangentMesh]:
         """Fields with a given share, to be compared where none is given."""
         return [TangentMesh(self.mesh, share) for share in SHARES] if self.divergent is None else [self]
 

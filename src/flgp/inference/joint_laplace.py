@@ -89,15 +89,11 @@ def evaluate_latent(
     moved = joint.A @ pull_v + pull_u[data.places]  # covariance of f, times pull
     by_coefficient, by_variance = _in_factor(data, prior, u, pull_u, local_spread, products)
     log_length, log_variance, _, *log_shape = slopes.chain(prior, by_coefficient, by_variance)
-    own = [
-        part.log_density - 0.5 * (variance @ part.curvature) + moved @ part.gradient
-        for part in target.parameter_slopes(f)
-    ]
     own_variance = np.einsum("ij,ij->i", at_mode.inverse_root, at_mode.inverse_root)
     return Evaluation(
         log_evidence,
         0.5 * (v**2 + own_variance - 1.0) + pull_v * v,
-        np.array(own),
+        target.parameter_gradient(f, -0.5 * variance, moved),
         (LatentPosterior(root * v, root[:, None] * at_mode.inverse_root, u, local_spread, at_mode.cholesky),),
         f,
         gradient_local=np.array([log_length, log_variance, *log_shape]),

@@ -62,14 +62,10 @@ class LaplaceInference:
         dual = design.transpose_times(gradient)
         by_d += 0.5 * (dual**2 - (design.diagonal(np.eye(len(v))) - design.diagonal(factor)))
         by_d += design.transpose_times(response) * dual
-        own += [
-            part.log_density + by_curvature @ part.curvature + moved @ part.gradient
-            for part in target.parameter_slopes(f)
-        ]
         return Evaluation(
             log_evidence + correction,
             by_d,
-            own,
+            own + target.parameter_gradient(f, by_curvature, moved),
             (design.weights(*posterior),),
             gradient,
             correction=correction,

@@ -20,10 +20,9 @@ _MAX_ENTRIES = 125_000_000
 
 
 @dataclass(frozen=True)
-class JointInference:
+class JointInference(JointData):
     """Gaussian labels: closed form, the Vecchia factorisation being that of u + noise."""
 
-    data: JointData
     points: Array  # (m, q) labelled points where u lives
     order: IntArray  # (m,) of the factorisation
     n_neighbors: int
@@ -35,22 +34,21 @@ class JointInference:
         """From labels with features Φ (m, M), a constant's column of ones included, at points (m, q)."""
         order = coarse_order(points)
         near = previous_neighborhoods(points, n_neighbors, order)
-        return cls(JointData(features, obs.y - offset, obs.noise_scale, near), points, order, n_neighbors)
+        return cls(features, obs.y - offset, obs.noise_scale, near, points, order, n_neighbors)
 
     def part(self, count: int) -> JointInference:
         """What `count` labels say, evenly from coarse to fine, given neighbours among all."""
         rows = np.sort(self.order[evenly(len(self.points), count)])
-        return replace(self, data=replace(self.data, near=self.data.near.take(rows)))
+        return replace(self, near=self.near.take(rows))
 
     def evaluate(self, at: Point) -> Evaluation:
-        return evaluate(self.data, at.d, at.noisy_local)
+        return evaluate(self, at.d, at.noisy_local)
 
 
 @dataclass(frozen=True)
-class JointLaplace:
+class JointLaplace(LatentData):
     """Any other likelihood: Laplace's method, the Vecchia factorisation being that of the latent u."""
 
-    data: LatentData
     points: Array  # (m, q) labelled points where u lives
     sites: Array  # (s, q) the distinct ones
     n_neighbors: int
@@ -60,29 +58,28 @@ class JointLaplace:
         cls, features: Array, obs: Observations, offset: float | Array, points: Array, n_neighbors: int
     ) -> JointLaplace:
         """From labels with features Φ (m, M), a constant's column of ones included, at points (m, q)."""
-        data, sites = _latent_data(features, obs, offset, points, n_neighbors)
-        if (entries := stored_entries(data.fronts)) > _MAX_ENTRIES:
+        sites, places = np.unique(points, axis=0, return_inverse=True)
+        near = previous_neighborhoods(sites, n_neighbors, coarse_order(sites))
+        fronts = dissect(sites, near)
+        if (entries := stored_entries(fronts)) > _MAX_ENTRIES:
             raise ValueError(
                 "residual='local' with a likelihood that is not Gaussian factorises the posterior precision "
                 f"of u, which for these {len(sites):,} points takes {8e-9 * entries:.1f} GB. Use fewer "
                 "n_residual_neighbors, fewer labels, or residual=None."
             )
-        return cls(data, points, sites, n_neighbors)
+        return cls(features, obs, offset, places.ravel(), near, fronts, points, sites, n_neighbors)
 
     def part(self, count: int) -> JointLaplace:
         """The same for `count` of the labels, in whole neighbourhoods."""
         rows = compact_rows(self.points, count)
-        points, whole = self.points[rows], self.data
-        offset = whole.offset if np.ndim(whole.offset) == 0 else np.asarray(whole.offset)[rows]
-        data, sites = _latent_data(
-            whole.features[rows], whole.obs.take(rows), offset, points, self.n_neighbors
-        )
-        return replace(self, data=data, points=points, sites=sites)
+        offset = self.offset if np.ndim(self.offset) == 0 else np.asarray(self.offset)[rows]
+        known = self.features[rows], self.obs.take(rows), offset
+        return JointLaplace.of(*known, self.points[rows], self.n_neighbors)
 
     def evaluate(self, at: Point) -> Evaluation:
         """With a local term; `at.state` is f (m,) at the mode of an evaluation nearby."""
         assert at.local is not None
-        return evaluate_latent(self.data, at.d, at.one_function, at.local, at.state)
+        return evaluate_latent(self, at.d, at.one_function, at.local, at.state)
 
 
 LocalInference = DenseInference | JointInference | JointLaplace
@@ -104,12 +101,3 @@ def local_inference(
     if n_neighbors >= len(points) - 1:
         return DenseInference.of(features, obs, offset, points)
     return JointInference.of(features, obs, offset, points, n_neighbors)
-
-
-def _latent_data(
-    features: Array, obs: Observations, offset: float | Array, points: Array, n_neighbors: int
-) -> tuple[LatentData, Array]:
-    """Data of labels at `points` (m, q), and the distinct ones of these (s, q)."""
-    sites, places = np.unique(points, axis=0, return_inverse=True)
-    near = previous_neighborhoods(sites, n_neighbors, coarse_order(sites))
-    return LatentData(features, obs, offset, places.ravel(), near, dissect(sites, near)), sites

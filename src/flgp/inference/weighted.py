@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,14 +11,6 @@ from ..likelihoods import Likelihood, Observations
 
 # Central differences of an expected curvature.
 _STEP = 1e-5
-
-
-class ParameterSlope(NamedTuple):
-    """Derivatives in the logarithm of one likelihood parameter."""
-
-    log_density: float  # of the sum over rows
-    gradient: Array  # (m,) of ∂ log p/∂f
-    curvature: Array  # (m,) of W
 
 
 @dataclass(frozen=True)
@@ -53,18 +44,21 @@ class WeightedLikelihood:
         step = _STEP * (1.0 + np.abs(f))
         return (self.curvature(f + step) - self.curvature(f - step)) / (2 * step)
 
-    def parameter_slopes(self, f: Array) -> list[ParameterSlope]:
-        """One entry for each parameter of the likelihood."""
-        likelihood, obs = self.likelihood, self.obs
-        parts = likelihood.parameter_derivatives(obs, f)
-        return [
-            ParameterSlope(
-                float(obs.weight @ part.log_density),
-                obs.weight * part.gradient,
-                self._curvature_in_parameter(f, name, part.curvature),
-            )
-            for name, part in zip(likelihood.parameter_names, parts, strict=True)
-        ]
+    def parameter_gradient(self, f: Array, by_curvature: Array, moved: Array) -> Array:
+        """That of Laplace's evidence, in the logarithms of the likelihood's parameters, (k,).
+
+        `by_curvature` (m,) is its derivative in W, `moved` (m,) the covariance of f times the pull of all but
+        the log posterior on the mode.
+        """
+        parts = self.likelihood.parameter_derivatives(self.obs, f)
+        return np.array(
+            [
+                self.obs.weight @ part.log_density
+                + by_curvature @ self._curvature_in_parameter(f, name, part.curvature)
+                + moved @ (self.obs.weight * part.gradient)
+                for name, part in zip(self.likelihood.parameter_names, parts, strict=True)
+            ]
+        )
 
     def _curvature_in_parameter(self, f: Array, name: str, exact: Array) -> Array:
         """∂W/∂log parameter of the curvature in use."""

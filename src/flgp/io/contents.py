@@ -10,7 +10,7 @@ import numpy as np
 from .. import _stored
 from ..process.evidence import NOISE
 from ..rows.even import EvenColumns
-from .fits import basis_suits, n_columns, n_coordinates, size_of
+from .fits import basis_suits, components, n_columns, n_coordinates, size_of
 from .learned import LEARNED, MODELS, PARAMETER, SECTIONS
 from .rules import A, ArrayEntry, ArrayRef, ByName, Check, Maybe, Numbers, Record, Text, bind, entries, wrong
 from .schema import SCHEMA
@@ -152,7 +152,7 @@ class _Fit:
         self._same("eigenvalues_", learned["eigenvalues_"], own)
         if self.model == "features":
             count = size_of(basis)[1]
-            if self.sections["number of features"] != count or count != self._components()[0].dims["M"]:
+            if self.sections["number of features"] != count or count != components(self.process)[0].dims["M"]:
                 raise wrong("number of features", "is not the number of eigenpairs")
 
     def _columns(self) -> None:
@@ -252,16 +252,16 @@ class _Fit:
             raise wrong("label_wrong_proba_", "is about other labels than those of the model")
 
     def _functions(self) -> None:
-        process, components = self.process, self._components()
+        process, parts = self.process, components(self.process)
         count, coupled = len(process["functions"]), process["coupled"] is not None
-        self._local(components)
+        self._local(parts)
         if self.model == "features":
-            if count != 1 or len(components) != 1 or components[0]["local"] is not None:
+            if count != 1 or len(parts) != 1 or parts[0]["local"] is not None:
                 raise wrong("process", "is not that of eigenfeatures")
             return
         told = self.learned.get("likelihood_", [])
         stated = told if isinstance(told, list) else [told]
-        for likelihood in (*(part["likelihood"] for part in components), *stated):
+        for likelihood in (*(part["likelihood"] for part in parts), *stated):
             if any(likelihood[own] is None for own in _learned_by(likelihood.concept)):
                 raise wrong("process", "has a likelihood whose parameters were not learned")
         known: list[Record] = self.sections["known values"]
@@ -299,7 +299,7 @@ class _Fit:
         if any(
             part["likelihood"].concept not in _OF_CLASSES
             or (coupled and part["likelihood"]["n_classes"] != size)
-            for part in self._components()
+            for part in components(self.process)
         ):
             raise wrong("process", "has likelihoods that are not about classes")
         shares = self.sections["known shares of classes"]
@@ -368,7 +368,7 @@ class _Fit:
         if not all(known["values"].get(name, 0.0) > 0 for name in wanted):
             raise wrong(where, f"are not positive values of {', '.join(wanted)}")
 
-    def _local(self, components: Sequence[Record]) -> None:
+    def _local(self, parts: Sequence[Record]) -> None:
         """The columns in which a local term measures distances."""
         q = (
             n_coordinates(self.geometry)
@@ -379,16 +379,13 @@ class _Fit:
         if scale is not None and scale.shape != (q,):
             raise wrong("scales of the local term", "are those of other columns")
         local = [term for term in self._all_terms() if term.concept == "local term by features"]
-        local += [part["field"]["posterior"] for part in components if part["local"] is not None]
+        local += [part["field"]["posterior"] for part in parts if part["local"] is not None]
         for found in local:
             if found.dims["q"] != q:
                 raise wrong(found.concept, "has points in other columns than the model")
 
     def _all_terms(self) -> list[Record]:
         return [term for layer in self.process["layers"] for term in layer["parts"]]
-
-    def _components(self) -> list[Record]:
-        return [part for function in self.process["functions"] for part in function["components"]]
 
     def _same(self, where: str, one: ArrayRef, other: ArrayRef) -> None:
         """Two references to one array, or arrays of equal values."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -250,7 +250,7 @@ def process(check: Check, record: Record, where: str) -> None:
     coupled = record["coupled"]
     if coupled is not None and coupled["n_classes"] != len(record["functions"]):
         raise wrong(where, "couples another number of functions than it has")
-    is_coupled = {part["likelihood"].concept == "categorical likelihood" for part in _components(record)}
+    is_coupled = {part["likelihood"].concept == "categorical likelihood" for part in components(record)}
     if is_coupled != {coupled is not None}:
         raise wrong(where, "has likelihoods that do not fit its functions")
     if not layers[0]["parts"] and with_local != {True}:
@@ -278,7 +278,8 @@ def _is_correlation(matrix: np.ndarray) -> bool:
     return symmetric and float(np.linalg.eigvalsh(matrix).min()) > 0.0
 
 
-def _components(record: Record) -> list[Record]:
+def components(record: Record) -> list[Record]:
+    """All components of a process."""
     return [part for function in record["functions"] for part in function["components"]]
 
 
@@ -350,12 +351,17 @@ def n_coordinates(geometry: Record) -> int | None:
     return _COORDINATES[geometry.concept] if geometry.concept in _COORDINATES else n_columns(geometry)
 
 
-# The formula of the eigenfunctions on a geometry.
+# The formula of the eigenfunctions on a geometry, or the number of nodes that hold them.
 _FORMULAS = {
     "fitted circle": "cosines and sines",
     "fitted interval": "cosines",
     "fitted sphere": "spherical harmonics",
     "fitted tangential fields on the sphere": "tangential harmonics",
+}
+_NODES: dict[str, Callable[[Record], int]] = {
+    "fitted graph": lambda graph: graph["n_nodes"],
+    "fitted mesh": lambda mesh: mesh.dims["V"],
+    "fitted tangential fields on a mesh": lambda fields: 3 * fields["surface"].dims["V"],
 }
 
 
@@ -377,10 +383,5 @@ def basis_suits(geometry: Record, basis: Record) -> bool:
         return bool(graph["lae"] == (transition["epsilon"] is None) and (transition["n_sets"] or 1) == sets)
     if kind == "landmarks":
         return other == "basis on landmarks" and size_of(basis)[0] == geometry.dims["s"]
-    if kind == "fitted graph":
-        nodes = geometry["n_nodes"]
-    elif kind == "fitted mesh":
-        nodes = geometry.dims["V"]
-    else:
-        nodes = 3 * geometry["surface"].dims["V"]
-    return bool(other == "eigenfunctions at nodes" and size_of(basis)[0] == nodes)
+    at_nodes = kind in _NODES and other == "eigenfunctions at nodes"
+    return at_nodes and size_of(basis)[0] == _NODES[kind](geometry)

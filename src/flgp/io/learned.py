@@ -24,6 +24,7 @@ from .rules import (
     Whole,
     content_of,
     number,
+    pairs,
     wrong,
 )
 from .schema import LOCAL_KERNELS, POINT, VARIANCE, points
@@ -123,17 +124,12 @@ LEARNED: dict[str, Rule] = {
 class _Levels:
     """The levels of each column of groups that does not hold numbers, by the column's position."""
 
-    def __call__(self, check: Check, node: Any, where: str, scope: dict[str, int]) -> dict[int, int]:
-        content = node.get("pairs", []) if isinstance(node, dict) and len(node) == 1 else None
+    def __call__(self, check: Check, node: Any, where: str, scope: dict[str, int]) -> dict[int, Any]:
         if node == {"dict": {}}:
             return {}
-        if not isinstance(content, list):
+        found = dict(pairs(check, node, where, Several(Given(), 1, form="list")))
+        if any(type(column) is not int for column in found):
             raise wrong(where, "is not a dict of levels")
-        found: dict[int, int] = {}
-        for item in content:
-            if not isinstance(item, list) or len(item) != 2 or type(item[0]) is not int or item[0] in found:
-                raise wrong(where, "is not a dict of levels")
-            found[item[0]] = len(Several(Given(), 1, form="list")(check, item[1], where, {}))
         return found
 
 

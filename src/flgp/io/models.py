@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import copy
 import os
-import platform
 import warnings
 from typing import Any
 
 import numpy as np
-import scipy
-import sklearn
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
+from .._versions import versions
 from ..estimators import FLGPClassifier, FLGPRegressor, HeatKernelFeatures
 from ..estimators.columns import ColumnRoles
 from ..estimators.regression_targets import likelihood_of
@@ -102,7 +100,7 @@ def _contents(name: str, estimator: Any, table: Any, witness: Any) -> tuple[dict
         },
         "learned": encoder.entries(learned),
         "table": None if table is None else encoder.encode(table),
-        "versions": _versions(),
+        "versions": versions(),
     }
     points = witness._examples_[:_WITNESSES]
     header["witness"] = encoder.encode([points, *_predictions(witness, points)])
@@ -257,8 +255,7 @@ def _estimator(header: dict[str, Any], decoder: Decoder) -> Any:
     for name, section in SECTIONS.items():
         if name in header:
             setattr(estimator, section.attribute, decoder.decode(header[name]))
-    if "process" in header:
-        estimator._process_ = expanded(estimator._process_)
+    estimator._process_ = expanded(estimator._process_)
     if header["labels"] is not None:
         estimator._labels_ = decoder.decode(header["labels"])
     return estimator
@@ -297,9 +294,7 @@ def _check_answers(estimator: Any) -> None:
 def _check_roles(estimator: Any) -> None:
     """The parameters give the columns of X the roles that they have in the fitted model."""
     roles = estimator._roles_
-    found = estimator._roles(
-        own_linear=roles.linear is not None
-    )  # the number of labels decides, among others
+    found = estimator._roles(own_linear=roles.linear is not None)  # the number of labels decides too
     if roles.even is not None and estimator.scaling is None:
         raise ValueError("the columns go through something that the parameters do not ask for")
     if not all(
@@ -354,23 +349,11 @@ def _parts(model: Any) -> tuple[Any, Any]:
     return (model.schema, model.estimator) if isinstance(model, TableModel) else (None, model)
 
 
-def _versions() -> dict[str, str]:
-    from .. import __version__
-
-    return {
-        "flgp": __version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "scikit-learn": sklearn.__version__,
-    }
-
-
 def _unreadable(path: Any, header: dict[str, Any], error: BaseException) -> ModelFileError:
     if str(error).startswith(f"{path} "):  # the bytes themselves are wrong
         return ModelFileError(str(error))
-    versions = header.get("versions")
-    writer = versions.get("flgp") if isinstance(versions, dict) else None
+    stated = header.get("versions")
+    writer = stated.get("flgp") if isinstance(stated, dict) else None
     writer = writer if isinstance(writer, str) and len(writer) < 30 and writer.isprintable() else "?"
     return ModelFileError(
         f"{path} cannot be read by this flgp (it was written by {writer}): {error}. "

@@ -421,13 +421,8 @@ class Numbers:
             raise wrong(where, f"has the dtype {dtype}, which is not allowed here")
         fit_shape(scope, self.shape, shape, where)
         if dtype.kind in "iuf":
-            check.later(
-                where, f"has values outside of {self._range()}", self._holds, ref, key=repr(self._key())
-            )
+            check.later(where, f"has values outside of {self._range()}", self._holds, ref, key=self)
         return ref
-
-    def _key(self) -> tuple[Any, ...]:
-        return self.low, self.high, self.nan, self.infinite, self.ascending, self.total
 
     def _range(self) -> str:
         order = ", ascending" if self.ascending else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -131,27 +131,30 @@ class DrawsField:
 
 @dataclass(frozen=True)
 class ChainSettings:
-    """How long the chains run."""
+    """How long the chains run, and where their random numbers come from."""
 
-    n_chains: int = 4
-    n_draws: int = 500
-    n_warmup: int = 250
+    n_chains: int
+    n_draws: int
+    n_warmup: int
+    seed: int
+
+    def further(self, step: int) -> ChainSettings:
+        """The same with other random numbers."""
+        return replace(self, seed=self.seed + step)
 
 
-def sample_function(
-    evidence: Evidence, at: Optimum, settings: ChainSettings, seed: int
-) -> tuple[Chains, Array]:
+def sample_function(evidence: Evidence, at: Optimum, settings: ChainSettings) -> tuple[Chains, Array]:
     """Chains at given hyperparameters, and their draws of the feature weights β, (S, M)."""
     inference, d = evidence.inference, evidence.variances(at.values)
     assert isinstance(inference, ExpectationPropagation | LaplaceInference | HeteroscedasticInference)
     design = Design.of(inference.features, d)
     target = evidence.target
     sampler = make_sampler(WeightDensity(design.matrix, target.obs, at.likelihood, target.prior_mean))
-    chains = run_chains(sampler, seed=seed, **asdict(settings))
+    chains = run_chains(sampler, **asdict(settings))
     w = chains.merged
     if design.basis is not None:
         # Directions that no label sees keep their prior.
-        free = np.random.default_rng([seed, 1]).standard_normal((*w.shape[:-1], len(d)))
+        free = np.random.default_rng([settings.seed, 1]).standard_normal((*w.shape[:-1], len(d)))
         w = w @ design.basis.T + free - (free @ design.basis) @ design.basis.T
     return chains, w * design.root
 

@@ -121,12 +121,20 @@ class HyperSpace:
 
     def inside(self, values: Mapping[str, float]) -> Array:
         """The same, moved to within the bounds."""
-        theta = self.theta(values)
-        return np.clip(theta, *np.transpose(self.log_bounds())) if len(theta) else theta
+        return self.clipped(self.theta(values))
 
     def log_bounds(self) -> list[tuple[float, float]]:
         """Bounds of theta."""
         return [(np.log(low), np.log(high)) for low, high in (self.bounds[name] for name in self.free)]
+
+    def limits(self) -> tuple[Array, Array]:
+        """The same as two arrays: the lower ones, and the upper ones."""
+        low, high = np.reshape(self.log_bounds(), (-1, 2)).T
+        return low, high
+
+    def clipped(self, theta: Array) -> Array:
+        """Theta moved to within its bounds."""
+        return np.clip(theta, *self.limits())
 
     def log_prior(self, theta: Array) -> tuple[float, Array]:
         """Log π(theta) and its gradient."""

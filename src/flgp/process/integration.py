@@ -20,7 +20,7 @@ from scipy.special import logsumexp
 from .._typing import Array
 from ..geometry.base import FittedGeometry
 from ..terms import Inputs
-from .evidence import Evidence, Target
+from .evidence import Evidence
 from .hyper_posterior import HyperparameterPosterior
 from .learning import LearnedModel, Settings, learn_on
 from .search import LearnedFunction, Optimum
@@ -114,7 +114,8 @@ class _Grid:
     center: Array  # (k,)
     axes: Array  # (k, k), columns
     step: Array  # (2, k), lengths of a step along the positive and negative halves
-    bounds: Array  # (2, k)
+    low: Array  # (k,) bounds
+    high: Array  # (k,)
 
     @classmethod
     def around(cls, evidence: Evidence, mode: Optimum) -> _Grid:
@@ -124,7 +125,7 @@ class _Grid:
             [_half_axis(evidence, mode, side * axes[:, j], spread[j]) for j in range(len(spread))]
             for side in (1, -1)
         ]
-        return cls(mode.theta, axes, _SPACING * np.array(lengths), np.transpose(evidence.space.log_bounds()))
+        return cls(mode.theta, axes, _SPACING * np.array(lengths), *evidence.space.limits())
 
     def _steps(self, z: Array) -> Array:
         return np.where(z > 0, self.step[0], self.step[1])
@@ -134,8 +135,8 @@ class _Grid:
         z = np.array(node, dtype=float)
         theta = self.center + self.axes @ (z * self._steps(z))
         # The mode itself may lie on a bound, to rounding.
-        inside = (theta >= self.bounds[0] - 1e-9) & (theta <= self.bounds[1] + 1e-9)
-        return np.clip(theta, *self.bounds) if inside.all() else None
+        inside = (theta >= self.low - 1e-9) & (theta <= self.high + 1e-9)
+        return np.clip(theta, self.low, self.high) if inside.all() else None
 
     def nearest(self, theta: Array) -> Node:
         """The node next to a point."""
@@ -149,11 +150,7 @@ class _Grid:
 
 
 def integrate_model(
-    model: LearnedModel,
-    geometry: FittedGeometry,
-    labels: Inputs,
-    targets: Sequence[Target],
-    settings: Settings,
+    model: LearnedModel, geometry: FittedGeometry, labels: Inputs, settings: Settings
 ) -> list[IntegratedModel]:
     """Quadratures of all functions; for a bandwidth that was searched, at three bandwidths around the best.
 
@@ -166,7 +163,7 @@ def integrate_model(
         return [middle]
     epsilon = model.basis.bandwidth
     assert epsilon is not None
-    spread = _bandwidth_spread(model.bandwidth_trace)
+    spread, targets = _bandwidth_spread(model.bandwidth_trace), [f.target for f in model.functions]
     parts, log_weights = [], []
     for z, share in _BANDWIDTH_RULE:
         part = middle
@@ -198,16 +195,13 @@ def _shared_integrals(
 
 
 def _point_at(evidence: Evidence, theta: Array, mode: Optimum) -> Optimum:
-    evaluation, _ = evidence.evaluate(theta, one_of_many=True)
-    values = evidence.space.values(theta)
-    log_posterior = evaluation.log_evidence + evidence.space.log_prior(theta)[0]
-    return Optimum(theta, values, evaluation, evidence.likelihood_at(values), log_posterior, mode.report)
+    return Optimum.of(evidence, theta, evidence.evaluate(theta, one_of_many=True)[0], mode.report)
 
 
 def _axes(evidence: Evidence, mode: Optimum) -> tuple[Array, Array]:
     """Eigenvectors (k, k) of the Hessian at the mode, and the standard deviations (k,) along them."""
     k = len(mode.theta)
-    low, high = np.transpose(evidence.space.log_bounds())
+    low, high = evidence.space.limits()
     hessian = np.empty((k, k))
     for j in range(k):
         up, down = mode.theta.copy(), mode.theta.copy()
@@ -220,7 +214,7 @@ def _axes(evidence: Evidence, mode: Optimum) -> tuple[Array, Array]:
 
 def _half_axis(evidence: Evidence, mode: Optimum, direction: Array, spread: float) -> float:
     """Standard deviation along one half-axis, by how far the log posterior takes to fall by two."""
-    low, high = np.transpose(evidence.space.log_bounds())
+    low, high = evidence.space.limits()
     with np.errstate(divide="ignore", invalid="ignore"):
         rooms = np.where(direction > 0, (high - mode.theta) / direction, (low - mode.theta) / direction)
     room = 0.5 * float(np.min(rooms[direction != 0]))

@@ -54,6 +54,11 @@ class LearnedModel:
     correlation: Array | None = None  # (C, C) prior correlation of linked functions
 
     @property
+    def is_sketch(self) -> bool:
+        """Whether only zeros and ones were looked at, so that no function has been learned yet."""
+        return self.pooled is not None
+
+    @property
     def log_evidence(self) -> float:
         """Of the labels of all functions, at the hyperparameters that were learned."""
         return float(sum(function.best.evaluation.log_evidence for function in self.functions))

@@ -79,7 +79,7 @@ def pooled_optimum(
     inference = GaussianInference(pooled.with_constant(features), centred, 1.0 / weight)
     given = {name: value for name, value in fixed.items() if name == TIME}
     evidence = Evidence(inference, terms, pooled, HyperSpace.of(pooled, terms, given))
-    theta = _rounded(evidence.space, search(evidence, rough=rough).theta)
+    theta = evidence.space.clipped(np.round(search(evidence, rough=rough).theta, _DECIMALS))
     return optimum_at(evidence, theta, rough=rough)
 
 
@@ -143,14 +143,10 @@ def shared_optimum(whole: Evidence, part: Evidence, start: Optimum) -> Optimum:
     end = climb(part, best, bounds, rough=True, first_step=1.0) if space.free else None
     if end is not None and not isinstance(part.target.likelihood, Categorical):
         end = climb(part, end.x, bounds, rough=False)  # cheap for two classes
-    optimum = optimum_at(whole, _rounded(space, best if end is None else end.x), end)
+    theta = space.clipped(np.round(best if end is None else end.x, _DECIMALS))
+    optimum = optimum_at(whole, theta, end)
     optimum.report.message = "shared by all classes"
     return optimum
-
-
-def _rounded(space: HyperSpace, theta: Array) -> Array:
-    """Theta rounded to `_DECIMALS`, still within its bounds."""
-    return np.clip(np.round(theta, _DECIMALS), *np.transpose(space.log_bounds())) if len(theta) else theta
 
 
 def _sizes(terms: Terms, values: Mapping[str, float]) -> list[float]:

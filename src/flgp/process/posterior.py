@@ -10,7 +10,6 @@ import numpy as np
 
 from ..inference.chains import Chains
 from ..inference.coupled import CoupledEP
-from ..inference.dense import DenseInference
 from ..inference.expectation_propagation import ExpectationPropagation
 from ..inference.heteroscedastic import HeteroscedasticInference, NoisyPosterior
 from ..inference.joint_laplace import LatentPosterior
@@ -45,9 +44,8 @@ class _Weighted(NamedTuple):
 
 def make_process(
     model: LearnedModel,
-    integrated: Sequence[IntegratedModel],
-    chains: ChainSettings | None,
-    seed: int,
+    integrated: Sequence[IntegratedModel] = (),
+    chains: ChainSettings | None = None,
 ) -> tuple[Process, list[Chains | list[Chains]]]:
     """The process, and the chains that were run for each function.
 
@@ -60,7 +58,7 @@ def make_process(
     if chains is not None and not all(isinstance(f.target.likelihood, Gaussian) for f in functions):
         # A bandwidth that was searched stays at its best value.
         pairs = [
-            _sampled(model.terms, f.evidence, _points(model, i, integrated), chains, seed + i)
+            _sampled(model.terms, f.evidence, _points(model, i, integrated), chains.further(i))
             for i, f in enumerate(functions)
         ]
         return Process((model.terms,), tuple(f for f, _ in pairs)), [runs for _, runs in pairs]
@@ -142,21 +140,19 @@ def _kriging(evidence: Evidence, at: Optimum) -> JointPosterior:
     if isinstance(inference, JointLaplace):
         assert isinstance(posterior, LatentPosterior)
         return JointPosterior.of_latent(inference.sites, posterior, evidence.local.model(at.values), count)
-    data = inference if isinstance(inference, DenseInference) else inference.data
     assert isinstance(at.likelihood, Gaussian)
     local = evidence.local.model(at.values, at.likelihood.noise_variance or 0.0)
-    return JointPosterior.of(
-        inference.points, data.features, data.y, data.noise_scale, posterior, local, count
-    )
+    labels = inference.points, inference.features, inference.y, inference.noise_scale
+    return JointPosterior.of(*labels, posterior, local, count)
 
 
 def _sampled(
-    terms: Terms, evidence: Evidence, points: Sequence[_Weighted], settings: ChainSettings, seed: int
+    terms: Terms, evidence: Evidence, points: Sequence[_Weighted], settings: ChainSettings
 ) -> tuple[LatentFunction, Chains | list[Chains]]:
     """The posterior as draws, from chains at one or several weighted hyperparameter values."""
-    runs = [sample_function(evidence, point.at, settings, seed + 1000 * i) for i, point in enumerate(points)]
+    runs = [sample_function(evidence, point.at, settings.further(1000 * i)) for i, point in enumerate(points)]
     weights = np.array([point.weight for point in points])
-    draws = mixed_draws([draws for _, draws in runs], weights, seed)
+    draws = mixed_draws([draws for _, draws in runs], weights, settings.seed)
     best = _Weighted(1.0, points[int(weights.argmax())].at)
     d = evidence.variances(best.at.values)
     field = DrawsField.of(terms, draws, d, evidence.target.constant)

@@ -39,6 +39,13 @@ class Optimum:
     report: OptimizeResult
     rivals: list[Array] = field(default_factory=list)  # theta of other modes that were seen on the way
 
+    @classmethod
+    def of(cls, evidence: Evidence, theta: Array, evaluation: Evaluation, report: OptimizeResult) -> Optimum:
+        """What the evaluation at theta says."""
+        values = evidence.space.values(theta)
+        log_posterior = evaluation.log_evidence + evidence.space.log_prior(theta)[0]
+        return cls(theta, values, evaluation, evidence.likelihood_at(values), log_posterior, report)
+
 
 @dataclass(frozen=True)
 class LearnedFunction:
@@ -74,7 +81,7 @@ def maximize(
     inside: list[Array] = []
     if space.free:
         bounds = space.log_bounds()
-        inside = [np.clip(start, *np.transpose(bounds)) for start in starts]
+        inside = [space.clipped(start) for start in starts]
         if len(inside) > 1:
             groups = np.empty((len(inside) // alternatives, alternatives))
             for j in range(alternatives):
@@ -97,7 +104,6 @@ def optimum_at(
     evidence: Evidence, theta: Array, found: OptimizeResult | None = None, rough: bool = False
 ) -> Optimum:
     """What is known at theta, where a search ended (None: nothing was searched)."""
-    space = evidence.space
     evaluation, gradient = evidence.evaluate(theta, rough)
     if not (rough or np.isfinite(evaluation.log_evidence)):
         raise ValueError(
@@ -105,16 +111,8 @@ def optimum_at(
             "does not settle for these labels and weights. Use another likelihood or inference, less extreme "
             "weights, or labels in other units."
         )
-    prior, slope = space.log_prior(theta)
-    values = space.values(theta)
-    return Optimum(
-        theta,
-        values,
-        evaluation,
-        evidence.likelihood_at(values),
-        evaluation.log_evidence + prior,
-        _report(evidence, theta, gradient + slope, found),
-    )
+    report = _report(evidence, theta, gradient + evidence.space.log_prior(theta)[1], found)
+    return Optimum.of(evidence, theta, evaluation, report)
 
 
 def _peaks(values: Sequence[float]) -> list[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -49,12 +48,8 @@ def split(shared: Evidence, evidences: Sequence[Evidence], found: Optimum) -> li
     inference = shared.inference
     assert isinstance(inference, SharedInference)
     result = []
-    pairs = zip(evidences, inference.ratios.tolist(), found.evaluation.outputs, strict=True)
-    for evidence, ratio, evaluation in pairs:
-        values = in_units(found.values, shared.terms, ratio, ratio)
-        theta = evidence.space.theta(values)
-        log_posterior = evaluation.log_evidence + evidence.space.log_prior(theta)[0]
-        own = replace(found, theta=theta, values=values, evaluation=evaluation, rivals=[])
-        likelihood = evidence.likelihood_at(values)
-        result.append(replace(own, likelihood=likelihood, log_posterior=log_posterior))
+    triples = zip(evidences, inference.ratios.tolist(), found.evaluation.outputs, strict=True)
+    for evidence, ratio, evaluation in triples:
+        theta = evidence.space.theta(in_units(found.values, shared.terms, ratio, ratio))
+        result.append(Optimum.of(evidence, theta, evaluation, found.report))
     return result

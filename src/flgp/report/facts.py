@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import platform
 from dataclasses import fields, is_dataclass
 from html import escape
 from typing import Any
 
 import numpy as np
-import scipy
-import sklearn
 
+from .._versions import versions
 from ..estimators import prior_variances
 from .text import number
 
@@ -75,7 +73,7 @@ def tables(model: Any, feature_names: list[str]) -> str:
         at_bound = [name for name, hit in single.at_bound.items() if hit]
         if at_bound:
             learned["at the end of its range"] = ", ".join(at_bound)
-    given = dict(model.get_params(deep=False).items())
+    given = model.get_params(deep=False)
     names = feature_names[:_SHOWN_NAMES]
     if len(feature_names) > _SHOWN_NAMES:
         names = [*names, f"and {len(feature_names) - _SHOWN_NAMES} more"]
@@ -90,10 +88,7 @@ def tables(model: Any, feature_names: list[str]) -> str:
 
 def footer() -> str:
     """The versions."""
-    from .. import __version__
-
-    versions = f"flgp {__version__}, Python {platform.python_version()}, NumPy {np.__version__}, "
-    return escape(f"{versions}SciPy {scipy.__version__}, scikit-learn {sklearn.__version__}")
+    return escape(", ".join(f"{name} {which}" for name, which in versions().items()))
 
 
 def _table(values: dict[str, Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._typing import BoolArray, IntArray
+from .._words import listed
 
 # Rows that an error names.
 _NAMED = 5
@@ -17,6 +18,4 @@ class ClusterError(RuntimeError):
 def in_words(rows: IntArray | BoolArray) -> str:
     """'rows 3, 8 and 12 more' for an error message, from the numbers of rows or a mask."""
     rows = np.flatnonzero(rows) if rows.dtype == bool else rows
-    shown = ", ".join(str(number) for number in rows[:_NAMED])
-    more = f" and {len(rows) - _NAMED:,} more" if len(rows) > _NAMED else ""
-    return f"{'row' if len(rows) == 1 else 'rows'} {shown}{more}"
+    return f"{'row' if len(rows) == 1 else 'rows'} {listed(rows[:_NAMED], len(rows))}"

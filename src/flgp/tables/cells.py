@@ -69,8 +69,7 @@ def tidy(values: Any, marks: Sequence[str], found: dict[str, dict[str, int]]) ->
     own = {mark.strip().lower() for mark in marks}
     gone = texts.map(lambda cell: isinstance(cell, str) and (cell.lower() in MISSING or cell.lower() in own))
     _count(texts[gone.astype(bool)], str(values.name), found)
-    result = texts.where(~gone.astype(bool), None)
-    return result.where(result.notna(), None)
+    return objects(texts.where(~gone.astype(bool), None))
 
 
 def tidy_numbers(values: Any, marks: Sequence[str], found: dict[str, dict[str, int]]) -> Any:
@@ -134,6 +133,11 @@ def numbers_of(texts: Any, decimal: str = ".") -> Numbers | None:
     broken[places[~good]] = True
     marks = {str(mark): int(count) for mark, count in cells[weak].value_counts().items() if mark}
     return Numbers(values, broken, marks, note)
+
+
+def objects(values: Any) -> Any:
+    """A column as objects, None where it has no value."""
+    return values.astype(object).where(values.notna(), None)
 
 
 def plain_text(cell: Any) -> str:

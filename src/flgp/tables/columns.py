@@ -7,8 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from .._words import listed
 from .cells import Numbers, dates_of, listed_marks, numbers_of, plain_text, tidy, tidy_numbers
 from .formats import ReadOptions, pandas_or_advice
+
+# Cells that a note names.
+_NAMED = 5
 
 
 def typed(frame: Any, options: ReadOptions, decimal: str, notes: list[str], codes: Sequence[str] = ()) -> Any:
@@ -83,12 +87,11 @@ def _numbers_or_text(texts: Any, numbers: Numbers) -> Any:
     return pandas.Series(plain, index=texts.index, name=texts.name, dtype=object)
 
 
-def named_cells(texts: Any, chosen: Any, limit: int = 5) -> str:
+def named_cells(texts: Any, chosen: Any) -> str:
     """Cells with the numbers of their rows in the file, in words: "row 3 ('abc') is"."""
     rows = np.flatnonzero(chosen)
-    shown = ", ".join(f"row {texts.index[row]} ({str(texts.iloc[row])[:30]!r})" for row in rows[:limit])
-    more = f" and {len(rows) - limit:,} more" if len(rows) > limit else ""
-    return f"{shown}{more} {'is' if len(rows) == 1 else 'are'}"
+    cells = [f"row {texts.index[row]} ({str(texts.iloc[row])[:30]!r})" for row in rows[:_NAMED]]
+    return f"{listed(cells, len(rows))} {'is' if len(rows) == 1 else 'are'}"
 
 
 def _add(notes: list[str], note: str) -> None:

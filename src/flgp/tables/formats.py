@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .._words import check_choice
 from .errors import TableError
 
 TEXTS = (".csv", ".tsv", ".txt", ".dat")
@@ -46,8 +47,7 @@ class ReadOptions:
     sheet: str | None = None
 
     def __post_init__(self) -> None:
-        if self.dates is not None and self.dates not in DATE_ORDERS:
-            raise TableError(f"--dates {self.dates!r} is unknown. Use one of {', '.join(DATE_ORDERS)}.")
+        check_choice("--dates", self.dates, DATE_ORDERS, optional=True, error=TableError)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._words import listed
 from .identifiers import names_the_rows, numbers_the_rows
 
 _FEWEST_ROWS = 5
@@ -67,11 +68,10 @@ def _nearly_constant(frame: Any, features: Sequence[str]) -> list[str]:
                 rare[name] = count
     if not rare:
         return []
-    shown = ", ".join(f"{name!r} (all but {count})" for name, count in list(rare.items())[:_NAMED])
-    more = f" and {len(rare) - _NAMED} more" if len(rare) > _NAMED else ""
+    first = [f"{name!r} (all but {count})" for name, count in list(rare.items())[:_NAMED]]
     return [
-        f"column(s) with one value in nearly all rows: {shown}{more}; the other rows are far from all "
-        "others, so predictions there are uncertain: --exclude leaves columns out"
+        f"column(s) with one value in nearly all rows: {listed(first, len(rare))}; the other rows are far "
+        "from all others, so predictions there are uncertain: --exclude leaves columns out"
     ]
 
 

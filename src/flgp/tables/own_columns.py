@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import Array
-from .cells import plain_text
+from .cells import objects, plain_text
 from .schema import Column, Schema, values_of
 
 
@@ -36,8 +36,7 @@ def own_columns(schema: Schema, frame: Any) -> list[OwnColumn]:
 def _own(column: Column, features: list[int], values: Any) -> OwnColumn:
     if column.categories is not None:
         number = {name: float(k) for k, name in enumerate(column.categories)}
-        cells = values.astype(object).where(values.notna(), None)
-        codes = [np.nan if cell is None else number.get(plain_text(cell), np.nan) for cell in cells]
+        codes = [np.nan if cell is None else number.get(plain_text(cell), np.nan) for cell in objects(values)]
         return OwnColumn(column.name, features, np.array(codes), "level", column.categories)
     numbers, _ = values_of(values, column.kind)
     assert numbers is not None  # the schema made X of it

@@ -10,6 +10,7 @@ import sys
 import warnings
 import zipfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -233,51 +234,55 @@ def _text_blocks(
     notes += found.notes
     dialect = Dialect(None if found.sep == usual else found.sep, found.decimal, found.encoding)
     first = found.skip + 1 + found.header  # the line of the first row
-    with source.open() as file, source.open() as again, warnings.catch_warnings():
-        # Cells beyond the last column would be dropped with a warning only.
-        warnings.simplefilter("error", pandas.errors.ParserWarning)
-        try:
-            written = _reader(again, found, rows, dtype=str) if cells else None
-            for block in _reader(file, found, rows, dtype=dict.fromkeys(found.codes, str)):
+    try:
+        with ExitStack() as opened:
+            # Cells beyond the last column would be dropped with a warning only.
+            opened.enter_context(warnings.catch_warnings())
+            warnings.simplefilter("error", pandas.errors.ParserWarning)
+
+            def reader(dtype: Any) -> Iterator[Any]:
+                file = opened.enter_context(source.open())
+                return opened.enter_context(_reader(file, found, rows, dtype))
+
+            written = reader(str) if cells else None
+            for block in reader(dict.fromkeys(found.codes, str)):
                 frame = _without_repeated(block, found).dropna(how="all")
                 frame.index += first
                 own = None
                 if written is not None:
                     own = next(written).set_axis(block.index + first, axis=0).loc[frame.index, frame.columns]
                 yield Block(typed(frame, options, found.decimal, notes, found.codes), own, dialect)
-        except pandas.errors.ParserWarning as error:
-            raise TableError(
-                f"{source.name} has rows with more cells than the header has names ({len(found.names)}), "
-                f"when split at each {found.spoken_sep}. Check the file, or give --sep."
-            ) from error
-        except pandas.errors.ParserError as error:
-            reason = str(error).rpartition("C error: ")[2].strip().rstrip(".")
-            raise TableError(
-                f"{source.name} cannot be read as a table with columns separated by {found.spoken_sep}: "
-                f"{reason}. Check that line, or give --sep."
-            ) from error
+    except pandas.errors.ParserWarning as error:
+        raise TableError(
+            f"{source.name} has rows with more cells than the header has names ({len(found.names)}), when "
+            f"split at each {found.spoken_sep}. Check the file, or give --sep."
+        ) from error
+    except pandas.errors.ParserError as error:
+        reason = str(error).rpartition("C error: ")[2].strip().rstrip(".")
+        raise TableError(
+            f"{source.name} cannot be read as a table with columns separated by {found.spoken_sep}: "
+            f"{reason}. Check that line, or give --sep."
+        ) from error
 
 
-def _reader(file: IO[bytes], found: TextFormat, rows: int | None, dtype: Any) -> Iterator[Any]:
+def _reader(file: IO[bytes], found: TextFormat, rows: int | None, dtype: Any) -> Any:
     """Blocks of a text file, blank lines included, so that rows can be counted."""
-    return iter(
-        pandas_or_advice().read_csv(
-            file,
-            encoding=found.encoding,
-            sep=found.sep,
-            decimal=found.decimal,
-            skiprows=found.skip,
-            header=0 if found.header else None,
-            names=found.names,
-            index_col=False,
-            dtype=dtype,
-            skipinitialspace=True,
-            skip_blank_lines=False,
-            keep_default_na=False,
-            na_values=[""],  # other marks of "missing" are detected and noted
-            low_memory=False,
-            chunksize=rows or sys.maxsize,
-        )
+    return pandas_or_advice().read_csv(
+        file,
+        encoding=found.encoding,
+        sep=found.sep,
+        decimal=found.decimal,
+        skiprows=found.skip,
+        header=0 if found.header else None,
+        names=found.names,
+        index_col=False,
+        dtype=dtype,
+        skipinitialspace=True,
+        skip_blank_lines=False,
+        keep_default_na=False,
+        na_values=[""],  # other marks of "missing" are detected and noted
+        low_memory=False,
+        chunksize=rows or sys.maxsize,
     )
 
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from .._stored import stored
 from .._typing import Array, BoolArray
-from .cells import MOSTLY, NO, YES, booleans_of, is_code, is_mixed, numbers_of, plain_text, times_of
+from .._words import check_choice, listed
+from .cells import MOSTLY, NO, YES, booleans_of, is_code, is_mixed, numbers_of, objects, plain_text, times_of
 from .columns import named_cells
 from .errors import TableError
 from .identifiers import OWN_PREFIX, identifier
@@ -22,6 +23,8 @@ _MAX_CATEGORIES = 50
 # Cycles of dates, in days; each is two columns, a point on a circle.
 _CYCLES = {"year": 365.2425, "week": 7.0, "day": 1.0}
 _SMALL = 1e-9
+# Columns that an error names.
+_NAMED = 12
 _SPOKEN = {
     "number": "a number",
     "boolean": "yes or no",
@@ -94,10 +97,8 @@ class Schema:
             Replace missing values by the median or the most frequent category, and add a column that says
             where; or refuse them.
         """
-        if scaling not in SCALINGS:
-            raise TableError(f"Unknown scaling {scaling!r}. Use one of {', '.join(SCALINGS)}.")
-        if missing not in MISSING_RULES:
-            raise TableError(f"Unknown missing={missing!r}. Use one of {', '.join(MISSING_RULES)}.")
+        check_choice("scaling", scaling, SCALINGS, error=TableError)
+        check_choice("missing", missing, MISSING_RULES, error=TableError)
         names = [str(name) for name in frame.columns]
         if len(set(names)) < len(names):
             raise TableError("Two columns have the same name. Rename one of them.")
@@ -110,7 +111,7 @@ class Schema:
         notes: list[str] = []
         if not features and (own := [name for name in wanted if name.startswith(OWN_PREFIX)]):
             notes.append(
-                f"column(s) {_listed(own)} were written by flgp, about the target itself, and were left out; "
+                f"column(s) {_quoted(own)} were written by flgp, about the target itself, and were left out; "
                 "--features can name them"
             )
             wanted = [name for name in wanted if name not in own]
@@ -133,7 +134,7 @@ class Schema:
         missing = [c.name for c in self.columns if c.name not in names]
         if missing:
             raise TableError(
-                f"The table lacks the column(s) {_listed(missing)} that the model was fitted on."
+                f"The table lacks the column(s) {_quoted(missing)} that the model was fitted on."
             )
         notes = [] if notes is None else notes
         return np.concatenate([self._values(frame[c.name], c, notes) for c in self.columns], axis=1)
@@ -319,10 +320,8 @@ def _kind(values: Any) -> str:
         return "number"
     if values.dtype.kind in "mM":
         return "date" if values.dtype.kind == "M" else "duration"
-    texts = values.astype(object).where(values.notna(), None)
-    if all(isinstance(cell, bool | np.bool_) for cell in texts if cell is not None) or (
-        booleans_of(texts) is not None
-    ):
+    texts = objects(values)
+    if booleans_of(texts) is not None:
         return "boolean"
     if times_of(texts) is not None:
         return "time"
@@ -335,34 +334,23 @@ def values_of(values: Any, kind: str) -> tuple[Array | None, BoolArray | None]:
 
     Dates are days since 1970, times of day shares of a day, durations hours.
     """
-    if kind == "duration":
-        if values.dtype.kind != "m":
-            return (np.full(len(values), np.nan), None) if values.isna().all() else (None, None)
+    stored = values.dtype.kind
+    if values.isna().all():
+        return np.full(len(values), np.nan), None
+    if kind == "date" and stored == "M":
+        days = values.dt.tz_localize(None).to_numpy(dtype="datetime64[us]").astype(np.int64) / 86_400_000_000
+        return np.where(values.isna(), np.nan, days), None
+    if kind == "duration" and stored == "m":
         hours = values.to_numpy(dtype="timedelta64[us]").astype(np.int64) / 3_600_000_000
         return np.where(values.isna(), np.nan, hours), None
-    if kind == "time" and not values.isna().all():
-        times = (
-            None
-            if values.dtype.kind in "iufbmM"
-            else times_of(values.astype(object).where(values.notna(), None))
-        )
-        return (None, None) if times is None else times
-    if kind == "date":
-        if values.dtype.kind != "M":
-            return (np.full(len(values), np.nan), None) if values.isna().all() else (None, None)
-        plain = values.dt.tz_localize(None) if values.dt.tz is not None else values
-        days = plain.to_numpy(dtype="datetime64[us]").astype(np.int64) / 86_400_000_000
-        return np.where(plain.isna(), np.nan, days), None
-    if values.dtype.kind in "iufb":
+    if kind in ("number", "boolean") and stored in "iufb":
         return values.to_numpy(dtype=float, na_value=np.nan), None
-    if values.dtype.kind in "mM":
+    if kind in ("date", "duration") or stored in "iufbmM":
         return None, None
-    texts = values.astype(object).where(values.notna(), None)
-    if kind == "boolean" or texts.isna().all():
-        words = texts.map(lambda cell: None if cell is None else str(cell))
-        found = booleans_of(words)
-        if found is not None or texts.isna().all():
-            return (np.full(len(texts), np.nan) if found is None else found), None
+    texts = objects(values)
+    if kind == "time":
+        return times_of(texts) or (None, None)
+    if kind == "boolean":
         cells = [None if cell is None else str(cell) for cell in texts]
         strange = np.array([cell is not None and cell.lower() not in YES | NO for cell in cells])
         if strange.sum() <= (1.0 - MOSTLY) * sum(cell is not None for cell in cells):
@@ -406,9 +394,8 @@ def no_column(name: str, names: Sequence[str]) -> TableError:
     lower = {other.lower(): other for other in reversed(names)}
     near = get_close_matches(name.strip().lower(), lower, n=1, cutoff=0.75)
     hint = f" Did you mean {lower[near[0]]!r}?" if near else ""
-    return TableError(f"There is no column {name!r}.{hint} The table has: {_listed(names)}.")
+    return TableError(f"There is no column {name!r}.{hint} The table has: {_quoted(names)}.")
 
 
-def _listed(names: Sequence[str], limit: int = 12) -> str:
-    shown = ", ".join(map(repr, names[:limit]))
-    return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
+def _quoted(names: Sequence[str]) -> str:
+    return listed([repr(name) for name in names[:_NAMED]], len(names))

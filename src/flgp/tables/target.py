@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .cells import numbers_of, plain_text, times_of
+from .._words import check_choice
+from .cells import numbers_of, objects, plain_text, times_of
 from .columns import named_cells
 from .errors import TableError
 from .identifiers import identifier, numbers_the_rows
@@ -36,15 +37,14 @@ def choose_target(values: Any, likelihood: str = "auto", task: str | None = None
     name = str(values.name)
     notes: list[str] = []
     if task is not None:
-        if task not in TASKS:
-            raise TableError(f"Unknown --task {task!r}. Use one of {', '.join(TASKS)}.")
+        check_choice("--task", task, list(TASKS), error=TableError)
         if likelihood not in ("auto", TASKS[task]) and (likelihood == "classes" or task == "classification"):
             raise TableError(f"--task {task} and --likelihood {likelihood} contradict each other. Use one.")
         likelihood = TASKS[task] if likelihood == "auto" else likelihood
     asked = likelihood != "auto"
     if not values.notna().any():
         raise TableError(f"The target {name!r} is empty in every row. Fill in the rows that are known.")
-    texts = values.astype(object).where(values.notna(), None)
+    texts = objects(values)
     if values.dtype.kind in "mM" or (values.dtype.kind not in "iufb" and times_of(texts) is not None):
         raise TableError(
             f"The target {name!r} holds dates or times. Turn it into a number, such as days from a start, or "
@@ -65,7 +65,7 @@ def _numbers_if_most(values: Any, notes: list[str], asked: bool) -> Any:
     """Text that is numbers but for a few cells as numbers; those cells are unlabelled, and named."""
     import pandas
 
-    texts = values.astype(object).where(values.notna(), None)
+    texts = objects(values)
     numbers = numbers_of(texts)
     if numbers is None:
         return values

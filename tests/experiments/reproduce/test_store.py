@@ -9,7 +9,6 @@ from flgp.experiments.reproduce import Experiment, Options, ResultsError, Store,
 
 class Toy(Experiment):
     name = "toy"
-    summary = "a toy"
     keys = ("n", "repeat")
     metrics = ("value", "note")
     methods = ("a", "b")

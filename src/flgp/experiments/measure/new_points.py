@@ -14,7 +14,7 @@ import numpy as np
 from ... import FLGPClassifier
 from ...datasets import circles
 from ...metrics import error_rate, negative_log_likelihood
-from ..labels import only_at
+from ..labels import some_labels
 from .catalogue import whole
 
 
@@ -31,10 +31,9 @@ def new_points(n: int, base_kernel: str, seeds: int) -> Errors:
     rows = []
     for seed in range(seeds):
         data, new = circles(n, random_state=seed), circles(10_000, random_state=10_000 + seed)
-        labeled = np.random.default_rng(seed).choice(n, 50, replace=False)
-        rest = np.setdiff1d(np.arange(n), labeled)
+        labels, rest = some_labels(data.y, 50, seed)
         model = FLGPClassifier(n_anchors=600, n_eigenpairs=100, base_kernel=base_kernel, random_state=seed)
-        p = model.fit(data.X, only_at(labeled, data.y)).predict_proba(data.X[rest])
+        p = model.fit(data.X, labels).predict_proba(data.X[rest])
         rows.append(
             (
                 error_rate(data.y[rest], model.classes_[p.argmax(axis=1)]),

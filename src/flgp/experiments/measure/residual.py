@@ -27,6 +27,7 @@ from ...datasets import circles, folded_sheet, spiral
 from ...geometry.point_cloud import NeighborSearch
 from ...inference.joint import JointData, evaluate
 from ...likelihoods import Observations
+from ...metrics import gaussian_coverage, gaussian_negative_log_likelihood
 from ...process.kriging import JointPosterior, kriged_moments, kriging_weights
 from ...terms.local.euclidean import LocalModel, has_shape
 from ...terms.local.neighborhoods import coarse_to_fine, previous_neighborhoods
@@ -140,13 +141,13 @@ def euclidean(problem: Problem, kernel: str) -> Iterator[tuple[str, Result]]:
 def scores(problem: Problem, result: Result) -> dict[str, float]:
     """Errors, density, coverage and seconds."""
     y, truth = problem.y[problem.rest], problem.truth[problem.rest]
-    error, known = y - result.mean, np.isfinite(result.variance)
-    variance, known_error = result.variance[known], error[known]
+    known = np.isfinite(result.variance)
+    stated = y[known], result.mean[known], np.sqrt(result.variance[known])
     return {
-        "MSE": float(np.mean(error**2)),
+        "MSE": float(np.mean((y - result.mean) ** 2)),
         "MSE of f": float(np.mean((truth - result.mean) ** 2)),
-        "NLL": float(np.mean(0.5 * np.log(2 * np.pi * variance) + 0.5 * known_error**2 / variance)),
-        "95 %": float(np.mean(np.abs(known_error) < 1.959964 * np.sqrt(variance))),
+        "NLL": gaussian_negative_log_likelihood(*stated),
+        "95 %": gaussian_coverage(*stated),
         "s": result.seconds,
     }
 
@@ -241,10 +242,10 @@ def counts(seeds: int) -> None:
                 nll = -model.likelihood_.tilted(
                     Observations.of(y[rest]), mean, variance
                 ).log_normalizer.mean()
-                inside = np.abs(f[rest] - mean) < 1.959964 * np.sqrt(variance)
+                inside = gaussian_coverage(f[rest], mean, np.sqrt(variance))
                 evidence = model.log_marginal_likelihood_value_
                 error = float(np.mean((f[rest] - mean) ** 2))
-                table[name].append((nll, error, inside.mean(), evidence, seconds))
+                table[name].append((nll, error, inside, evidence, seconds))
         head = ("NLL", "MSE of f", "95 % of f", "evidence", "s")
         print(f"\n### Counts on the folded sheet, m = {m}, {seeds} seeds\n\n| | {' | '.join(head)} |")
         print("|" + " --- |" * 6)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from ..._typing import Array, BoolArray
 from ...baselines import EGPRegressor
+from ...rows.blocks import map_rows
 from .brain_groups import group_table, subject_table
 from .experiment import Experiment, Failure, Options, Row, seeds
 from .methods import LABELS, Setting, regressor
@@ -26,10 +28,9 @@ _SCORES = ("n_labeled", "n_held_out", "mse", "trimmed_mse", "nll", "trimmed_nll"
 
 
 class Brain(Experiment):
-    """Section 4 of the experiments."""
+    """Section 4 of the experiments: reconstruction of activation maps from a fraction of their voxels."""
 
     name = "brain"
-    summary = "reconstruction of activation maps from a fraction of their voxels"
     keys = ("subject", "ratio", "method", "model", "repeat")
     metrics = (*_SCORES, "seconds")
     methods = ("egp", "glgp-star", "sk", "lk", DEFAULTS)
@@ -136,9 +137,7 @@ def _euclidean(X: Array, y: Array, seen: BoolArray, length_scale: Any, seed: int
     learned = EGPRegressor(length_scale=length_scale, n_restarts=0, random_state=seed).fit(X[pilot], y[pilot])
     model = GaussianProcessRegressor(learned.model_.kernel_, optimizer=None, normalize_y=True)
     model.fit(X[rows], y[rows])
-    blocks = np.array_split(X[~seen], max(1, int((~seen).sum()) // 4096))
-    parts = [model.predict(block, return_std=True) for block in blocks]
-    return np.concatenate([mean for mean, _ in parts]), np.concatenate([std for _, std in parts])
+    return map_rows(X[~seen], partial(model.predict, return_std=True), block_rows=4096)
 
 
 EXPERIMENT = Brain()

@@ -38,10 +38,9 @@ def setting(n: int, seed: int) -> Setting:
 
 
 class Circles(Experiment):
-    """Section 2 of the experiments."""
+    """Section 2 of the experiments: 50 labels; error, NLL and time of all methods."""
 
     name = "circles"
-    summary = "six concentric circles, 50 labels: error, NLL and time of all methods"
     keys = ("n", "method", "model", "repeat")
     metrics = METRICS
     methods = ("egp", "glgp", "glgp-star", "sparse-glgp", "flgp-x", "sr", "sk", "lr", "lk", DEFAULTS)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..._typing import Array, IntArray
 from ...metrics import expected_calibration_error, negative_log_likelihood
-from ..labels import only_at
+from ..labels import some_labels
 from .experiment import Row
 from .methods import LABELS
 from .published import Published, bar
@@ -30,13 +30,6 @@ _NOTE = (
     "standard deviations. *The published NLL is not -mean log p and not comparable; ours is. Seconds: fit "
     "and all probabilities, at the load of the machine then."
 )
-
-
-def some_labels(y: IntArray, m: int, seed: int) -> tuple[IntArray, IntArray]:
-    """Labels with all but m set to -1, and the unlabelled rows."""
-    known = np.random.default_rng(seed).choice(len(y), size=min(m, len(y)), replace=False)
-    labels = only_at(known, y)
-    return labels, np.flatnonzero(labels < 0)
 
 
 def measure(model: Any, X: Array, y: IntArray, m: int, seed: int) -> Row:

@@ -63,7 +63,6 @@ class Experiment(ABC):
     """One or more tables of the paper."""
 
     name: str
-    summary: str
     keys: tuple[str, ...]  # columns that identify a row
     metrics: tuple[str, ...]  # measured columns
     methods: tuple[str, ...] = ()

@@ -43,10 +43,9 @@ _GLGP_LARGEST = 6000
 
 
 class Kernel(Experiment):
-    """The supplement's experiment on kernel accuracy."""
+    """The supplement's experiment: estimated and exact heat kernels on circle, sphere and torus."""
 
     name = "kernel"
-    summary = "estimated against exact heat kernels on the circle, the sphere and the torus"
     keys = ("series", "manifold", "method", "n", "s", "r", "M", "epsilon", "repeat")
     metrics = ("max_error", "rms_error")
     methods = (FLGP, GLGP)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...datasets.points import RegressionData
 from ...metrics import gaussian_negative_log_likelihood
-from ..labels import only_at
+from ..labels import some_labels
 from .experiment import Row
 
 METRICS = ("rmse", "mse", "nll", "seconds")
@@ -17,10 +17,7 @@ METRICS = ("rmse", "mse", "nll", "seconds")
 
 def measure(model: Any, data: RegressionData, m: int, seed: int) -> Row:
     """Fit m noisy labels and predict the rest: error against f without noise, NLL of y."""
-    n = len(data.f)
-    known = np.random.default_rng(seed).choice(n, size=min(m, n), replace=False)
-    y = only_at(known, data.y)
-    rest = np.flatnonzero(np.isnan(y))
+    y, rest = some_labels(data.y, m, seed)
     started = time.perf_counter()
     model.fit(data.X, y)
     mean, std = model.predict(data.X[rest], return_std=True)

@@ -18,10 +18,9 @@ M_LABELS = 100
 
 
 class Sampling(Experiment):
-    """The supplement's experiment on the sampling distribution."""
+    """The supplement's experiment on the sampling distribution: MSE of all methods under three densities."""
 
     name = "sampling"
-    summary = "the spiral under three sampling densities: MSE of all methods"
     keys = ("law", "n", "method", "model", "repeat")
     metrics = METRICS
     methods = ("egp", "sr", "sk", "lr", "lk", DEFAULTS)

@@ -20,10 +20,9 @@ _COLUMNS = (
 
 
 class Sensitivity(Experiment):
-    """The supplement's experiment on s, r and M."""
+    """The supplement's experiment: MNIST 70,000 with other s, r and M."""
 
     name = "sensitivity"
-    summary = "MNIST 70,000 with other s, r and M"
     keys = ("n", "s", "r", "M", "m", "method", "model", "repeat")
     metrics = METRICS
     methods = ("sr", "sk", "lr", "lk")

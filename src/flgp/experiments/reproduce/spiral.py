@@ -16,10 +16,9 @@ M_LABELS = 200
 
 
 class Spiral(Experiment):
-    """Section 1 of the experiments."""
+    """Section 1 of the experiments: regression on the spiral of Figure 1, with its four panels."""
 
     name = "spiral"
-    summary = "regression on the spiral of Figure 1, with its four panels"
     keys = ("n", "method", "model", "repeat")
     metrics = METRICS
     methods = ("egp", "glgp-star", "sr", "sk", "lr", "lk", DEFAULTS)

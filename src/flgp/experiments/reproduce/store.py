@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Iterable, Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from ... import __version__
 from ..._files import write_text
+from ..._versions import LIBRARIES, versions
 from ..ledger import Ledger
 from .experiment import Experiment, Options, Row
-
-_LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
 
 class ResultsError(ValueError):
@@ -64,11 +62,12 @@ class Store:
         if self.path.exists():
             raise ResultsError(f"{self.path} has no run.json next to it. Choose another --out.")
         self.folder.mkdir(parents=True, exist_ok=True)
+        found = versions()
         record = {
             **mine,
             "commands": [command],
-            "python": platform.python_version(),
-            "libraries": {name: version(name) for name in _LIBRARIES},
+            "python": found["python"],
+            "libraries": {name: found[name] for name in LIBRARIES},
             "machine": f"{platform.system()} {platform.machine()}",
         }
         _write_json(header, record)

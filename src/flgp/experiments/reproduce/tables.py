@@ -43,11 +43,12 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Summary:
-    """Mean and standard deviation over repeats."""
+class Statistics:
+    """A measured column over repeats."""
 
     mean: float
     sd: float
+    largest: float
     count: int
 
     def text(self, digits: int = 1, factor: float = 1.0) -> str:
@@ -56,7 +57,7 @@ class Summary:
         return mean if self.count == 1 else f"{mean}({factor * self.sd:.{digits}f})"
 
 
-def summarize(rows: Sequence[Mapping[str, Any]], metric: str, **where: Any) -> Summary | None:
+def summarize(rows: Sequence[Mapping[str, Any]], metric: str, **where: Any) -> Statistics | None:
     """Statistics of a metric over the rows that match; None if there are none."""
     values = [
         row[metric]
@@ -66,7 +67,7 @@ def summarize(rows: Sequence[Mapping[str, Any]], metric: str, **where: Any) -> S
     if not values:
         return None
     sd = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
-    return Summary(float(np.mean(values)), sd, len(values))
+    return Statistics(float(np.mean(values)), sd, float(np.max(values)), len(values))
 
 
 def means_along(
@@ -77,9 +78,9 @@ def means_along(
     return [(x, unit * summary.mean) for x, summary in found if summary is not None]
 
 
-def cell(summary: Summary | None, digits: int = 1, factor: float = 1.0) -> str:
-    """The text of a summary, or a dash."""
-    return "–" if summary is None else summary.text(digits, factor)
+def cell(found: Statistics | None, digits: int = 1, factor: float = 1.0) -> str:
+    """The text of statistics, or a dash."""
+    return "–" if found is None else found.text(digits, factor)
 
 
 def cells(rows: Sequence[Mapping[str, Any]], metric: str, digits: int = 1) -> tuple[str, ...]:

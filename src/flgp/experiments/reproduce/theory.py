@@ -6,14 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.stats import linregress
 
 from ... import FLGPRegressor
 from ..._typing import Array
 from ...datasets import circle, circle_heat_kernel
-from ..labels import only_at
+from ..labels import some_labels
 from .experiment import Experiment, Options, Row, seeds, threads_for
 from .kernel import FLGP, eigenfeatures
-from .tables import Table
+from .tables import Table, means_along
 
 THEOREM_3, CONTRACTION = "kernel-error", "contraction"
 # Theorem 3: manifold time, noise and labels of the approximated posterior.
@@ -25,10 +26,9 @@ _COUNTS = (25, 50, 100, 200, 400, 800, 1600, 3200)
 
 
 class Theory(Experiment):
-    """Theorem 3 and posterior contraction."""
+    """Prediction error against kernel error (Theorem 3), and error against the number of labels."""
 
     name = "theory"
-    summary = "prediction error against kernel error (Theorem 3), and error against the number of labels"
     keys = ("part", "n", "s", "M", "epsilon", "smoothness", "m", "repeat")
     metrics = ("kernel_error", "prediction_error")
 
@@ -107,10 +107,10 @@ def _posterior_mean(cross: Array, known: Array, y: Array) -> Array:
 
 def _contraction(job: Mapping[str, Any], one: list[int]) -> Row:
     """Error of FLGP for a function of known smoothness."""
-    n, m = job["n"], job["m"]
+    n = job["n"]
     data = circle(n, noise_sd=0.3, random_state=one[0])
     f = rough_function(data.theta, job["smoothness"], one[3])
-    known = np.random.default_rng(one[1]).choice(n, size=m, replace=False)
+    labels, _ = some_labels(f + data.noise, job["m"], one[1])
     model = FLGPRegressor(
         n_anchors=job["s"],
         n_eigenpairs=job["M"],
@@ -118,7 +118,7 @@ def _contraction(job: Mapping[str, Any], one: list[int]) -> Row:
         scaling=None,
         random_state=one[2],
         n_jobs=threads_for(n),
-    ).fit(data.X, only_at(known, f + data.noise))
+    ).fit(data.X, labels)
     return {"kernel_error": "", "prediction_error": float(np.sqrt(np.mean((model.transduction_ - f) ** 2)))}
 
 
@@ -141,19 +141,15 @@ def theorem_3_points(rows: Sequence[Row]) -> tuple[Array, Array]:
 
 def contraction_points(rows: Sequence[Row], smoothness: float) -> tuple[Array, Array]:
     """Numbers of labels and the mean error at each."""
-    chosen = [row for row in rows if row["part"] == CONTRACTION and row["smoothness"] == smoothness]
-    counts = sorted({row["m"] for row in chosen})
-    errors = [np.mean([row["prediction_error"] for row in chosen if row["m"] == m]) for m in counts]
-    return np.array(counts, dtype=float), np.array(errors, dtype=float)
+    means = means_along(rows, "prediction_error", "m", part=CONTRACTION, smoothness=smoothness)
+    points = np.array(means, dtype=np.float64).reshape(-1, 2)
+    return points[:, 0], points[:, 1]
 
 
 def fitted_slope(x: Array, y: Array) -> tuple[float, float]:
     """Slope of log y against log x, and its standard error."""
-    design = np.column_stack([np.log(x), np.ones(len(x))])
-    solution, *_ = np.linalg.lstsq(design, np.log(y), rcond=None)
-    residual = np.log(y) - design @ solution
-    variance = residual @ residual / max(len(x) - 2, 1) * np.linalg.inv(design.T @ design)[0, 0]
-    return float(solution[0]), float(np.sqrt(variance))
+    line = linregress(np.log(x), np.log(y))
+    return float(line.slope), float(line.stderr)
 
 
 EXPERIMENT = Theory()

@@ -5,6 +5,6 @@ results/summary.json, and renews the generated blocks of the documents. A test f
 """
 
 from .blocks import BLOCKS, renewed
-from .statistics import Cell, Summary, summarize_results
+from .statistics import Summary, summarize_results
 
-__all__ = ["BLOCKS", "Cell", "Summary", "renewed", "summarize_results"]
+__all__ = ["BLOCKS", "Summary", "renewed", "summarize_results"]

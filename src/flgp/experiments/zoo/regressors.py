@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -16,6 +17,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict
 from sklearn.neighbors import KNeighborsRegressor
 
 from ... import FLGPRegressor
+from ...rows.blocks import map_rows
 from ..labels import only_at
 from .classifiers import ARD_COLUMNS, NEIGHBORS, PENALTIES, scaled_rbf
 from .problem import Answer, Problem
@@ -67,9 +69,8 @@ def gaussian_process(problem: Problem) -> Answer:
 
     kernel = scaled_rbf(problem.X.shape[1]) + WhiteKernel(0.1, (1e-6, 10.0))
     model = GaussianProcessRegressor(kernel, optimizer=climb).fit(problem.X[rows], problem.y[rows])
-    parts = np.array_split(problem.new, 1 + len(problem.rest) // BLOCK)
-    found = [model.predict(part, return_std=True) for part in parts]
-    return Answer(np.concatenate([mean for mean, _ in found]), sd=np.concatenate([sd for _, sd in found]))
+    mean, sd = map_rows(problem.new, partial(model.predict, return_std=True), BLOCK)
+    return Answer(mean, sd=sd)
 
 
 def vecchia(problem: Problem) -> Answer:

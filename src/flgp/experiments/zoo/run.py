@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import astuple, dataclass, fields
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ... import metrics
+from ..ledger import Ledger
 from .classifiers import CLASSIFIERS
 from .labels import Task
 from .limit import TookTooLong, time_limit
@@ -64,30 +64,18 @@ class Row:
 
 
 class Store:
-    """`rows.csv` of a folder; rows are appended as they come, and of two with one key the later counts."""
+    """`rows.csv` of a folder; of two rows with one key the later counts."""
 
     def __init__(self, folder: Path) -> None:
-        self.path = folder / "rows.csv"
-        self.rows: dict[tuple[str, str, str, str, int, str], Row] = {}
-        if self.path.exists():
-            with self.path.open(newline="", encoding="utf-8") as lines:
-                for line in csv.DictReader(lines):
-                    self._keep(_row(line))
+        folder.mkdir(parents=True, exist_ok=True)
+        self._ledger = Ledger(folder / "rows.csv", [field.name for field in fields(Row)])
+        self.rows = {row.key: row for row in map(_row, self._ledger.rows)}
 
     def add(self, row: Row) -> None:
-        """Keep a row and write it."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        new = not self.path.exists()
-        with self.path.open("a", newline="", encoding="utf-8") as out:
-            writer = csv.DictWriter(out, [field.name for field in fields(Row)])
-            if new:
-                writer.writeheader()
-            short = {k: f"{v:.6g}" if isinstance(v, float) else v for k, v in asdict(row).items()}
-            writer.writerow(short)
-        self._keep(_row({key: str(value) for key, value in short.items()}))  # as it will be read again
-
-    def _keep(self, row: Row) -> None:
-        self.rows[row.key] = row
+        """Keep a row, on disk at once."""
+        line = [f"{value:.6g}" if isinstance(value, float) else str(value) for value in astuple(row)]
+        self._ledger.add(line)
+        self.rows[row.key] = _row(line)  # as it will be read again
 
 
 def installed(method: str) -> bool:
@@ -199,6 +187,6 @@ def _too_slow(row: Row, name: str, labels: str, size: str) -> bool:
     return here and row.status.startswith(f"{SKIPPED}took longer")
 
 
-def _row(line: Mapping[str, str]) -> Row:
-    kinds = {"int": int, "float": float, "str": str}
-    return Row(**{field.name: kinds[str(field.type)](line[field.name]) for field in fields(Row)})
+def _row(line: Sequence[str]) -> Row:
+    kinds: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "str": str}
+    return Row(*(kinds[str(field.type)](text) for field, text in zip(fields(Row), line, strict=True)))

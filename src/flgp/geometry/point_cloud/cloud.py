@@ -14,7 +14,7 @@ from ..._stored import stored
 from ..._threads import current_threads, thread_map, threads
 from ..._typing import Array, IntArray, RowLike
 from ...rows.blocks import Blocks, row_blocks
-from ...rows.sources import is_streamed, refuse_overflow
+from ...rows.sources import in_memory, is_streamed, refuse_overflow
 from ..base import SparseRows, closeness_of
 from ..bases import Quantities
 from ..spectrum import Spectrum, SpectrumBasis, fit_spectrum, link_parts, mean_spectrum
@@ -28,8 +28,8 @@ BANDWIDTH_GRID = np.geomspace(0.1, 10.0, 20)
 # Number of rows in the bandwidth search, up to twice as many if there are many anchors; the final graph uses
 # all rows.
 _SEARCH_ROWS, _SEARCH_ROWS_PER_ANCHOR = 65_536, 100
-# r, unless it is given.
-_NEIGHBORS = 3
+# r, unless it is given; and where every point is an anchor, which is tried for up to so many rows.
+_NEIGHBORS, _NEIGHBORS_OF_ALL, _COMPARED_ROWS = 3, 5, 2_000
 # Neighbours of rows on disk are kept up to this many pairs, about 200 MB.
 CACHED_PAIRS = 10_000_000
 
@@ -75,6 +75,18 @@ class PointCloud(Quantities):
 
     def columns(self, n_columns: int) -> int:
         return n_columns
+
+    @classmethod
+    def of_all_points(cls) -> PointCloud:
+        """Every point an anchor: nothing is left to chance, but it takes few points."""
+        return cls(anchors="all", n_neighbors=_NEIGHBORS_OF_ALL)
+
+    def candidates(self, rows: RowLike) -> list[PointCloud]:
+        """Of few rows, if nothing about the graph is given, also that with every point an anchor."""
+        asked = [self.n_anchors, self.n_neighbors, self.n_anchor_sets, self.anchor_weights, self.base_kernel]
+        free = asked == [*["auto"] * 4, "lae"] and isinstance(self.anchors, str) and self.anchors == "kmeans"
+        few = rows.shape[0] <= _COMPARED_ROWS and in_memory(rows)
+        return [self, PointCloud.of_all_points()] if free and few else [self]
 
     def fit(self, rows: RowLike, rng: np.random.Generator) -> FittedCloud:
         """Stages 1 to 3 on all rows (n, p): anchors, neighbours, weights."""

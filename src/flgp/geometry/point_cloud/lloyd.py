@@ -11,7 +11,7 @@ from ..._linalg import distinct_rows
 from ..._progress import advance
 from ..._threads import blas_for, thread_map
 from ..._typing import Array, IntArray
-from .tiles import score_tiles
+from .tiles import many_smallest, score_tiles
 
 # Lloyd stops when the inertia falls by less than this (relative).
 _TOLERANCE = 1e-4
@@ -124,7 +124,7 @@ def _closures(centers: Array) -> tuple[Array, IntArray, IntArray]:
     closures = np.empty((len(leaders), _CLOSURE), dtype=np.intp)
 
     def take(rows: slice, score: Array) -> None:
-        closures[rows] = np.argpartition(score, _CLOSURE - 1, axis=1)[:, :_CLOSURE]
+        closures[rows] = many_smallest(score, _CLOSURE)
 
     _for_tiles(take, leaders, centers)
     return leaders, group, closures

@@ -12,6 +12,8 @@ from ..._typing import Array, IntArray
 _TILE_ENTRIES = 1_000_000
 # From this many anchors on, the nearest ones are searched in groups of this size.
 _MANY_COLUMNS, _GROUP = 4_096, 20
+# Every so many columns show below which limit many of the smallest entries are.
+_STRIDE = 16
 
 
 def tile_rows(n_anchors: int) -> int:
@@ -71,3 +73,26 @@ def smallest_apart(score: Array, k: int) -> IntArray:
     groups = smallest(grouped.min(axis=1), k)
     member = grouped[np.arange(len(score))[:, None], :, groups].argmin(axis=2)
     return groups + n_groups * member
+
+
+def many_smallest(score: Array, k: int) -> IntArray:
+    """Column indices of the k smallest entries of each row, in any order, for k far above ten.
+
+    Only entries below a limit are compared, which some of the columns show; if it was too low anywhere, all.
+    """
+    some, share = score[:, ::_STRIDE], k / _STRIDE
+    enough = int(share + 4.0 * np.sqrt(share)) + 1
+    if 4 * enough < some.shape[1]:
+        limit = np.partition(some, enough, axis=1)[:, enough]
+        near = score <= limit[:, None]
+        counts = np.count_nonzero(near, axis=1)
+        if counts.min() >= k:
+            found = np.flatnonzero(near)
+            held = np.arange(counts.max()) < counts[:, None]
+            value, columns = (
+                np.full(held.shape, np.inf, dtype=score.dtype),
+                np.zeros(held.shape, dtype=np.intp),
+            )
+            value[held], columns[held] = score.ravel()[found], found % score.shape[1]
+            return np.take_along_axis(columns, np.argpartition(value, k - 1, axis=1)[:, :k], axis=1)
+    return np.argpartition(score, k - 1, axis=1)[:, :k]

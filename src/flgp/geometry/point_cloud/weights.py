@@ -16,6 +16,8 @@ _ROUNDING = 1e-12
 _FULL_EXCHANGES = 3
 # Rounds for each anchor of a point; a handful is usual. What is left after these is rounding.
 _ROUNDS_PER_ANCHOR = 50
+# Points whose Gram matrices are in the cache together.
+_TILE = 8_192
 
 
 def local_anchor_weights(X: Array, anchors: Array, index: IntArray) -> Array:
@@ -28,44 +30,54 @@ def local_anchor_weights(X: Array, anchors: Array, index: IntArray) -> Array:
     r = index.shape[1]
     if r == 1:
         return np.ones(index.shape)
-    # Below, rows run along the last axis, so that every operation works on long vectors.
+    weights = np.empty((r, len(X)))
+    for start in range(0, len(X), _TILE):
+        tile = slice(start, start + _TILE)
+        weights[:, tile] = simplex_minimizer(_grams(X[tile], anchors, index[tile]))
+    return weights.T
+
+
+def _grams(X: Array, anchors: Array, index: IntArray) -> Array:
+    """Lower triangles of the Gram matrices (r, r, b): rows run along the last axis, in long vectors."""
+    r = index.shape[1]
     gram = np.zeros((r, r, len(X)))
     for column in range(X.shape[1]):
-        edge = anchors[:, column][index].T - X[:, column]
+        edge = anchors[:, column][index.T] - X[:, column]
         for a in range(r):
             for b in range(a + 1):
                 gram[a, b] += edge[a] * edge[b]
-    return simplex_minimizer(gram).T
+    return gram
 
 
 def simplex_minimizer(gram: Array) -> Array:
     """Argmin zᵀGz over the simplex, for a batch: `gram` (r, r, b), lower triangles; result (r, b)."""
     r, _, rows = gram.shape
     scale = sum(gram[a, a] for a in range(r)) / r
-    scale = np.where(scale > 0, scale, 1.0)
-    G = np.empty_like(gram)
+    G = gram / np.where(scale > 0, scale, 1.0)
     for a in range(r):
-        for b in range(a):
-            G[a, b] = G[b, a] = gram[a, b] / scale
-        G[a, a] = gram[a, a] / scale + RIDGE
+        G[a, a] += RIDGE
     weights = np.empty((r, rows))
     free = np.ones((r, rows), dtype=bool)
     pending = np.arange(rows)
     fewest = np.full(rows, r + 1)
     patience = np.full(rows, _FULL_EXCHANGES)
+    y = _solve_on_support(G)
+    wrong = y < 0
     for left in reversed(range(_ROUNDS_PER_ANCHOR * r)):
+        violations = sum(wrong[a].astype(np.int8) for a in range(r))
+        done = np.flatnonzero((violations == 0) | (left == 0))
+        for a in range(r):
+            weights[a][pending[done]] = y[a][done]
+        if len(done) == len(pending):
+            break
+        going = np.flatnonzero(violations)
+        pending, G = pending[going], G.take(going, axis=-1)
+        free, wrong = free.take(going, axis=-1), wrong.take(going, axis=-1)
+        free, fewest, patience = _exchange(free, wrong, violations[going], fewest[going], patience[going])
         y = _solve_on_support(G, free)
         slack = _matvec(G, y) - 1.0
         # Relative to y, which is huge where a point is on an anchor: rounding must not count as a violation.
         wrong = np.where(free, y < 0, slack < -_ROUNDING * sum(np.abs(y[a]) for a in range(r)))
-        violations = sum(wrong[a].astype(np.int8) for a in range(r))
-        done = (violations == 0) | (left == 0)
-        weights[:, pending[done]] = y[:, done]
-        going = ~done
-        if not going.any():
-            break
-        pending, G, free, wrong = pending[going], G[:, :, going], free[:, going], wrong[:, going]
-        free, fewest, patience = _exchange(free, wrong, violations[going], fewest[going], patience[going])
     weights = np.maximum(weights, 0.0, out=weights)
     weights[:, ~weights.any(axis=0)] = 1.0
     weights /= sum(weights[a] for a in range(r))
@@ -85,30 +97,33 @@ def _exchange(
 
 
 def _matvec(G: Array, y: Array) -> Array:
-    return np.stack([sum(G[a, b] * y[b] for b in range(len(y))) for a in range(len(y))])
+    r = len(y)
+    return np.stack([sum(G[max(a, b), min(a, b)] * y[b] for b in range(r)) for a in range(r)])
 
 
-def _solve_on_support(G: Array, free: BoolArray) -> Array:
+def _solve_on_support(G: Array, free: BoolArray | None = None) -> Array:
     """Solve G_FF y_F = 1, y = 0 elsewhere, for a batch, by an LDLᵀ that skips entries outside F."""
     r = len(G)
-    on = free.astype(np.float64)
-    L = np.zeros_like(G)
+    on = None if free is None else free.astype(np.float64)
+    L = np.empty_like(G)
     pivot = np.empty((r, G.shape[2]))
-    y = np.empty((r, G.shape[2]))
+    y = np.ones((r, G.shape[2])) if on is None else on.copy()
     for a in range(r):
-        diagonal = G[a, a].copy()
-        value = on[a].copy()
+        diagonal = G[a, a]
         for b in range(a):
-            entry = G[a, b].copy()
+            entry = G[a, b]
             for c in range(b):
-                entry -= L[a, c] * L[b, c] * pivot[c]
-            L[a, b] = entry / pivot[b] * (on[a] * on[b])
-            diagonal -= L[a, b] ** 2 * pivot[b]
-            value -= L[a, b] * y[b]
-        pivot[a] = np.where(free[a], np.maximum(diagonal, RIDGE * 1e-6), 1.0)
-        y[a] = value
+                entry = entry - L[a, c] * L[b, c] * pivot[c]
+            np.divide(entry, pivot[b], out=L[a, b])
+            if on is not None:
+                L[a, b] *= on[a] * on[b]
+            diagonal = diagonal - L[a, b] ** 2 * pivot[b]
+            y[a] -= L[a, b] * y[b]
+        np.maximum(diagonal, RIDGE * 1e-6, out=pivot[a])
+        if free is not None:
+            pivot[a][~free[a]] = 1.0
     y /= pivot
     for a in range(r - 1, -1, -1):
         for b in range(a + 1, r):
             y[a] -= L[b, a] * y[b]
-    return y * on
+    return y if on is None else y * on

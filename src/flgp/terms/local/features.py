@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import linalg
 
 from ..._linalg import distinct_rows, safe_cholesky, squared_distances
 from ..._stored import stored
-from ..._typing import Array
+from ..._typing import Array, IntArray
 from ...geometry.base import MatrixRows
 from ..base import Inputs, OneVariance, TermView
 from .term import VARIANCE
@@ -18,6 +19,59 @@ from .term import VARIANCE
 _MOST_POINTS = 300
 # Added to the diagonal of the correlations, so that repeated points do no harm.
 _JITTER = 1e-8
+# Rows whose distances are in the cache together.
+_TILE = 1_024
+
+
+@dataclass(frozen=True, eq=False)
+class CorrelationRows:
+    """k(x) (b, k) between rows and points, computed when it is asked for: limits do without."""
+
+    coordinates: Array  # (b, q)
+    points: Array  # (k, q)
+
+    def __len__(self) -> int:
+        return len(self.coordinates)
+
+    @property
+    def width(self) -> int:
+        return len(self.points)
+
+    @cached_property
+    def z(self) -> Array:
+        """exp(-|x - x'|²/2)."""
+        result = np.empty((len(self), self.width))
+        for start in range(0, len(result), _TILE):
+            tile = slice(start, start + _TILE)
+            with np.errstate(over="ignore"):  # infinitely far is a correlation of 0
+                squared = squared_distances(self.coordinates[tile], self.points)
+            squared *= -0.5
+            np.exp(squared, out=result[tile])
+        return result
+
+    def combine(self, values: Array) -> Array:
+        if not values.any():
+            return np.zeros((len(self), *values.shape[1:]))
+        return self._known.combine(values)
+
+    def quadratic(self, values: Array) -> Array:
+        return self._known.quadratic(values)
+
+    def limit(self, sizes: Array) -> Array:
+        return np.full(len(self), sizes.sum())
+
+    def take(self, part: slice | IntArray) -> CorrelationRows | MatrixRows:
+        """The same for some of the rows."""
+        if "z" in self.__dict__:
+            return self._known.take(part)
+        return CorrelationRows(self.coordinates[part], self.points)
+
+    def scaled(self, factor: Array) -> MatrixRows:
+        return self._known.scaled(factor)
+
+    @property
+    def _known(self) -> MatrixRows:
+        return MatrixRows(self.z)
 
 
 @stored("local term by features")
@@ -53,18 +107,15 @@ class LocalFeatures(OneVariance):
         return len(self.points)
 
     def features(self, at: Inputs) -> Array:
-        return self._correlations(at) @ self.inverse.T
+        return self._rows(at).z @ self.inverse.T
 
     def view(self, at: Inputs) -> TermView:
         """k(x), and the share of the variance that the points do not explain."""
-        return TermView(MatrixRows(self._correlations(at)), whitener=self.inverse.T)
+        return TermView(self._rows(at), whitener=self.inverse.T)
 
     def at_nodes(self, weights: Array) -> Array:
         return self.inverse.T @ weights
 
-    def _correlations(self, at: Inputs) -> Array:
+    def _rows(self, at: Inputs) -> CorrelationRows:
         assert at.coordinates is not None
-        with np.errstate(over="ignore"):  # infinitely far is a correlation of 0
-            squared = squared_distances(at.coordinates, self.points)
-        squared *= -0.5
-        return np.exp(squared, out=squared)
+        return CorrelationRows(at.coordinates, self.points)

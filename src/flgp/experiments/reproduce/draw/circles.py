@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from ....baselines.euclidean import automatic_length_scale
 from ....datasets import CirclesData
-from ..classification import some_labels
+from ...labels import some_labels
 from ..methods import LABELS, Setting, classifier
 from ..tables import PAPER
 from .style import BLUE, COLUMN, ORANGE, PAGE, RED, SEQUENTIAL, bare_map, panels, scatter

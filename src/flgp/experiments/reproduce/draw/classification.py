@@ -8,7 +8,8 @@ from matplotlib.figure import Figure
 
 from ...._typing import Array, IntArray
 from ....metrics import reliability_curve
-from ..classification import all_classes, some_labels
+from ...labels import some_labels
+from ..classification import all_classes
 from ..experiment import Row
 from ..methods import LABELS, Setting, classifier
 from ..tables import DEFAULTS, MODELS, OURS, PAPER, means_along, summarize
