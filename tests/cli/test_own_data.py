@@ -249,7 +249,10 @@ ERRORS = {
         "'year-first' is not known",
     ),
     "excluded target": (["fit", "{n}", "--target", "height", "--exclude", "height"], "both wanted and excl"),
-    "no folder": (["fit", "{n}", "--target", "height", "-o", "gone/m.flgp"], "There is no folder gone"),
+    "no folder": (
+        ["fit", "{n}", "--target", "height", "-o", "gone/m.flgp"],
+        "gone for m.flgp. Create it",
+    ),
     "no model": (["predict", "none.flgp", "{n}"], "There is no file none.flgp"),
     "not a model": (["predict", "{n}", "{n}"], "is a table, not a model"),
     "coverage": (["predict", "{m}", "{n}", "--coverage", "95"], "not between 0 and 1"),

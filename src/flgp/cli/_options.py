@@ -114,6 +114,23 @@ def load_model(path: Path) -> TableModel:
     return TableModel(model, Schema(columns, None, "none", []))
 
 
+def described(model: TableModel) -> dict[str, Any]:
+    """What `fit` and `info` say about a model."""
+    estimator, schema = model.estimator, model.schema
+    return {
+        "estimator": type(estimator).__name__,
+        "target": schema.target,
+        "features": schema.feature_names,
+        "scaling": schema.scaling,
+        "classes": plain(getattr(estimator, "classes_", None)),
+        "anchors": len(estimator.anchors_),
+        "eigenpairs": len(estimator.eigenvalues_),
+        "connected_parts": estimator.n_graph_components_,
+        "diffusion_time": plain(estimator.diffusion_time_),
+        "log_evidence": estimator.log_marginal_likelihood_value_,
+    }
+
+
 def plain(value: Any) -> Any:
     """NumPy numbers and arrays as Python objects, for JSON."""
     return value.tolist() if hasattr(value, "tolist") else value

@@ -21,7 +21,7 @@ from ._learning import (
     learn,
     learns_from_table,
 )
-from ._options import AS_FOUND, Data, Json, Quiet, plain
+from ._options import AS_FOUND, Data, Json, Quiet, described
 from ._work import Work
 
 # Without --cv, a model with fewer labels is not judged.
@@ -65,8 +65,6 @@ def fit(
 
     if cv == 1:
         raise TableError("--cv 1 leaves no label to learn from. Use 2 or more folds, or 0 for none.")
-    if not output.resolve().parent.is_dir():
-        raise TableError(f"There is no folder {output.parent}. Create it first.")
     check_target(output, [data])
     work = Work(_SHARES, quiet, as_json)
     with work.running():
@@ -75,9 +73,16 @@ def fit(
         with work.stage("writing the model"):
             save(model, output, compact=compact)
         classes = len(getattr(model.estimator, "classes_", ())) or 1
-        folds = _folds(cv, int(table.frame[target].notna().sum()), classes, quiet and not as_json)
+        n_labeled = int(table.frame[target].notna().sum())
+        folds = _folds(cv, n_labeled, classes, quiet and not as_json)
         found = cross_validated(work, model, table, folds) if folds else None
-    result = _result(model, table.frame, output)
+    result = {
+        "model": str(output),
+        "bytes": output.stat().st_size,
+        "rows": len(table.frame),
+        "labelled": n_labeled,
+        **described(model),
+    }
     if found is not None:
         result["evaluation"] = as_dict(found)
     work.finish(result, "\n".join([_text(result), *_verdict(model, result, data, learning)]))
@@ -123,26 +128,6 @@ def _verdict(model: TableModel, result: dict[str, Any], data: Path, learning: Le
         target = quote(str(model.schema.target))
         lines.append(f"How good is it? flgp evaluate {table} --target {target}{learning.as_options()}")
     return [*lines, f"Next: flgp report {file} {table}, or flgp predict {file} NEW.csv -o predictions.csv"]
-
-
-def _result(model: TableModel, frame: Any, output: Path) -> dict[str, Any]:
-    estimator, schema = model.estimator, model.schema
-    return {
-        "model": str(output),
-        "bytes": output.stat().st_size,
-        "estimator": type(estimator).__name__,
-        "target": schema.target,
-        "rows": len(frame),
-        "labelled": int(frame[schema.target].notna().sum()),
-        "features": schema.feature_names,
-        "scaling": schema.scaling,
-        "classes": plain(getattr(estimator, "classes_", None)),
-        "anchors": len(estimator.anchors_),
-        "eigenpairs": len(estimator.eigenvalues_),
-        "connected_parts": estimator.n_graph_components_,
-        "diffusion_time": plain(estimator.diffusion_time_),
-        "log_evidence": estimator.log_marginal_likelihood_value_,
-    }
 
 
 def _text(result: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from ._options import Json, Model, load_model, plain
+from ._options import Json, Model, described, load_model, plain
 from ._text import printable
 
 
@@ -18,26 +18,17 @@ def info(model: Model, as_json: Json = False) -> None:
     fitted = load_model(model)
     about = describe(model)
     estimator, schema = fitted.estimator, fitted.schema
-    result: dict[str, Any] = {
+    result = {
         "file": str(model),
         "bytes": about["bytes"],
         "format": about["format"],
-        "estimator": about["class"],
-        "target": schema.target,
+        **described(fitted),
+        "likelihood": str(getattr(estimator, "likelihood_", "bernoulli")),
+        "amplitude": plain(estimator.amplitude_),
+        "bandwidth": estimator.bandwidth_,
         "weight": schema.about.get("sample_weight"),
         "exposure": schema.about.get("exposure"),
         "trials": schema.about.get("trials"),
-        "features": schema.feature_names,
-        "scaling": schema.scaling,
-        "classes": plain(getattr(estimator, "classes_", None)),
-        "likelihood": str(getattr(estimator, "likelihood_", "bernoulli")),
-        "anchors": len(estimator.anchors_),
-        "eigenpairs": len(estimator.eigenvalues_),
-        "connected_parts": estimator.n_graph_components_,
-        "diffusion_time": plain(estimator.diffusion_time_),
-        "amplitude": plain(estimator.amplitude_),
-        "bandwidth": estimator.bandwidth_,
-        "log_evidence": estimator.log_marginal_likelihood_value_,
         "notes": schema.notes,
         "versions": about["versions"],
     }

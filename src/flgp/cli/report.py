@@ -10,7 +10,6 @@ import typer
 
 from .._files import check_target
 from ..tables import ReadOptions, TableError, TableModel, own_columns, read_table
-from ..tables.model import labels, numbers
 from ._learning import FOLDS, is_quickly_judged
 from ._options import AS_FOUND, Data, Exposure, Json, Model, Quiet, Trials, load_model, reads_table
 from ._work import Work
@@ -36,13 +35,10 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Write one HTML file to send on: how good the model is, a map of the rows, which to look at."""
-    from ..estimators import FLGPClassifier
     from ..report import write_report
 
     if output.suffix.lower() not in (".html", ".htm"):
         raise TableError(f"{output} is not the name of an HTML file. Use a name that ends in .html.")
-    if not output.resolve().parent.is_dir():
-        raise TableError(f"There is no folder {output.parent}. Create it first.")
     check_target(output, [model, data])
     work = Work(_SHARES, quiet, as_json)
     with work.running():
@@ -54,9 +50,9 @@ def report(
         with work.stage("predictions, evidence and page"):
             y, sizes = None, {}
             if schema.target in frame.columns:
-                classes = isinstance(estimator, FLGPClassifier)
                 column = fitted.target_values(frame)
-                y = labels(column) if classes else numbers(column, str(schema.target))
+                frame = frame.assign(**{str(schema.target): column})
+                y = fitted.targets(frame)
                 columns = {"exposure": exposure, "trials": trials}
                 sizes = fitted.sizes(frame, columns, column.notna().to_numpy())
             X = schema.matrix(frame, work.notes)
@@ -90,7 +86,7 @@ def _evaluation(fitted: TableModel, X: Any, y: Any, frame: Any) -> Any:
 
     if y is None:
         return None
-    labeled = fitted.target_values(frame).notna().to_numpy()
+    labeled = frame[fitted.schema.target].notna().to_numpy()
     count = int(labeled.sum())
     known = getattr(fitted.estimator, "_labels_", None)
     if known is None or len(known.points) != count or not np.allclose(X[labeled], known.points):

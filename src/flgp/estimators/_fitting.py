@@ -24,7 +24,7 @@ from ..process.learning import LearnedModel, Settings, learn, learn_on
 from ..process.posterior import make_process
 from ..process.process import Process
 from ..process.search import LearnedFunction
-from ..rows.sample import random_rows
+from ..rows.sample import Sample, random_rows
 from ..rows.sources import is_distributed, is_streamed
 from ..terms import AMPLITUDE, TIME, Groups, Inputs, Manifold, Term, Terms
 from ..terms.local.features import LocalFeatures
@@ -33,7 +33,7 @@ from .column_scaling import with_scaling
 from .composition import BY_FEATURES, Composition, linear_terms, local_kind
 from .geometry_choice import Attempt, position_of_best
 from .labels import Labels, Problem
-from .learned_attributes import DATED, keep_composition, keep_learned, single_or_list, term_shares
+from .learned_attributes import DATED, SHARE_ROWS, keep_composition, keep_learned, single_or_list, term_shares
 from .local_neighbors import with_local
 from .locator import Locator
 from .validation import is_auto
@@ -55,7 +55,8 @@ def fit_model(model: LatentModel, rows: RowLike, labels: Labels, problem: Proble
     """
     _check_all_given(model, problem)
     enough = len(labels) >= problem.fewest_labels
-    model._roles_ = with_scaling(model, rows, labels, enough, _log_evidence)
+    sample = Sample(rows, SHARE_ROWS)
+    model._roles_ = with_scaling(model, sample, labels, enough, _log_evidence)
     model._dimension_ = _dimension(model, rows)
     given = model._geometry()
     geometries: list[Geometry] = given.candidates(rows) if isinstance(given, Undecided) else [given]
@@ -67,7 +68,7 @@ def fit_model(model: LatentModel, rows: RowLike, labels: Labels, problem: Proble
         best = _attempt(model, rows, labels, problem, geometries[position])
     keep_composition(model, best.composition)
     _finish(model, with_local(model, best))
-    model.term_shares_ = term_shares(model, rows)
+    model.term_shares_ = term_shares(model, sample)
     return best.geometry
 
 

@@ -86,11 +86,13 @@ def _by_heaviest(parts: Sequence[Component], views: Sequence[View]) -> tuple[Arr
     if part.weight <= 0.5 or not isinstance(part.field, WeightField):
         return np.zeros(len(views[0])), np.ones(len(views[0]))
     view = views[part.layer].of_function(0)
-    mean = part.field.mean_limits(view)
+    low, high = part.field.mean_limits(view)
     if len(parts) == 1:  # the link is symmetric, so that the sign of the mean decides
-        return (mean[0] > 0).astype(float), (mean[1] > 0).astype(float)
-    low, high = _chances(part, view, *mean)
-    return part.weight * low, part.weight * high + (1.0 - part.weight)
+        return (low > 0).astype(float), (high > 0).astype(float)
+    # Where the sign of the mean is known, the other end says no more than that.
+    chance = part.given(None).predictive_mean(np.where(low > 0, low, high), part.field.variance_limits(view))
+    rest = 1.0 - part.weight
+    return np.where(low > 0, part.weight * chance, 0.0), np.where(high > 0, 1.0, part.weight * chance + rest)
 
 
 def _by_all(parts: Sequence[Component], views: Sequence[View]) -> tuple[Array, Array]:
@@ -102,21 +104,16 @@ def _by_all(parts: Sequence[Component], views: Sequence[View]) -> tuple[Array, A
     if len(unsure):
         low[unsure], high[unsure] = 0.0, 0.0
         for part, view, mean in zip(parts, own, means, strict=True):
-            limits = _chances(part, view.take(unsure), mean[unsure], mean[unsure])
-            low[unsure] += part.weight * limits[0]
-            high[unsure] += part.weight * limits[1]
+            limits = _chances(part, view.take(unsure), mean[unsure])
+            low[unsure] += part.weight * np.minimum(*limits)
+            high[unsure] += part.weight * np.maximum(*limits)
     return low, high
 
 
-def _chances(part: Component, view: View, low: Array, high: Array) -> tuple[Array, Array]:
-    """Limits of the probability (b,) of the second class, given those of the mean of f.
-
-    The less certain f is, the nearer the probability is to 1/2.
-    """
+def _chances(part: Component, view: View, mean: Array) -> tuple[Array, Array]:
+    """The probability (b,) of the second class if f is as uncertain as it may be, and if it is certain."""
     average = part.given(None).predictive_mean
+    near: Array = np.full(len(view), 0.5)
     if isinstance(part.field, WeightField):
-        variance = part.field.variance_limits(view)
-        nearest, farthest = np.where(low > 0, variance, 0.0), np.where(high > 0, 0.0, variance)
-        return average(low, nearest), average(high, farthest)
-    none = np.zeros(len(view))
-    return np.minimum(average(low, none), 0.5), np.maximum(average(high, none), 0.5)
+        near = average(mean, part.field.variance_limits(view))
+    return near, average(mean, np.zeros(len(view)))

@@ -13,7 +13,7 @@ from .._progress import stage
 from .._typing import Array, IntArray, RowLike
 from ..kernels import Heat
 from ..rows.even import EvenColumns
-from ..rows.sample import random_order, random_rows
+from ..rows.sample import Sample, random_order, random_rows
 from .columns import ColumnRoles
 from .labels import Labels
 from .validation import is_auto
@@ -31,21 +31,19 @@ LogEvidence = Callable[["LatentModel", Array, Labels], float]
 
 
 def with_scaling(
-    model: LatentModel, rows: RowLike, labels: Labels, enough: bool, log_evidence: LogEvidence
+    model: LatentModel, all_rows: Sample, labels: Labels, enough: bool, log_evidence: LogEvidence
 ) -> ColumnRoles:
     """The roles of the columns, with what those of the geometry go through.
 
     `enough`: whether there are labels enough to compare models, by the `log_evidence` of a sample.
     """
+    rows = all_rows.X
     if model.scaling == "even":
         return on_one_scale(model._roles_, rows)
     if model.scaling is None or not _is_free(model):
         return model._roles_
     with stage("scale of the columns"):
-        sample, some = (
-            random_rows(rows, _ROWS, np.random.default_rng(0)),
-            labels.take(_representative(labels)),
-        )
+        sample, some = all_rows.first(_ROWS), labels.take(_representative(labels))
         even = on_one_scale(model._roles_, sample)
         if even.even is None or not even.even.changes_distances:
             return model._roles_

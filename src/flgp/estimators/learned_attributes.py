@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._threads import blas_for
-from .._typing import Array, RowLike
+from .._typing import Array
 from ..process.evidence import KnownValues
 from ..process.learning import LearnedModel
-from ..rows.sample import random_rows
+from ..rows.sample import Sample
 from ..rows.sources import in_memory
 from ..terms import AMPLITUDE, TIME, Manifold
 from ..terms.local.term import LENGTH_SCALE, VARIANCE
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ._latent import LatentModel
 
 # Rows over which the terms' shares are measured.
-_SHARE_ROWS = 2_000
+SHARE_ROWS = 2_000
 # Coordinates of labelled points that a model keeps for `update`, about 400 MB.
 _KEPT_NUMBERS = 50_000_000
 # Attributes that a new posterior does not always set, or that it leaves out of date.
@@ -61,16 +61,16 @@ def keep_learned(model: LatentModel, learned: LearnedModel, labels: Labels) -> N
     model._labels_ = labels if labels.points.size <= _KEPT_NUMBERS else None
 
 
-def term_shares(model: LatentModel, rows: RowLike | None) -> dict[str, float]:
+def term_shares(model: LatentModel, sample: Sample | None) -> dict[str, float]:
     """The share of each term in the variance of f over a sample of the fitted points.
 
     Over the labelled ones where the rows are not at hand, or would have to be read once more.
     """
     process = model._process_
-    if rows is None or not in_memory(rows):
-        X = model._labels_.points[:_SHARE_ROWS] if model._labels_ is not None else model._examples_
+    if sample is None or not in_memory(sample.X):
+        X = model._labels_.points[:SHARE_ROWS] if model._labels_ is not None else model._examples_
     else:
-        X = random_rows(rows, _SHARE_ROWS, np.random.default_rng(0))
+        X = sample.first(SHARE_ROWS)
     total = np.zeros(len(process.names))
     with blas_for(len(model.eigenvalues_)):
         views = process.at(model._inputs(np.asarray(X, dtype=np.float64)))

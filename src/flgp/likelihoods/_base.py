@@ -195,13 +195,13 @@ class Likelihood(ABC):
 
     def predictive_mean(self, mean: Array, variance: Array) -> Array:
         """E[y] = E[l(f)] for f ~ N(mean, variance): the integral, not l(mean)."""
-        return self._average(self.conditional_mean, mean, variance)
+        return gaussian_average(self.conditional_mean, mean, variance)
 
     def predictive_variance(self, mean: Array, variance: Array) -> Array:
         """Var[y] = E[Var(y | f)] + Var(E(y | f)) for f ~ N(mean, variance)."""
         first = self.predictive_mean(mean, variance)
-        within = self._average(self.conditional_variance, mean, variance)
-        between = self._average(lambda f: (self.conditional_mean(f) - first) ** 2, mean, variance)
+        within = gaussian_average(self.conditional_variance, mean, variance)
+        between = gaussian_average(lambda f: (self.conditional_mean(f) - first) ** 2, mean, variance)
         return within + between
 
     def cdf(self, y: Array, f: Array) -> Array:
@@ -305,16 +305,15 @@ class Likelihood(ABC):
             raise ValueError(f"{type(self).__name__} needs a value for {name}: use `with_parameters`.")
         return float(value)
 
-    @staticmethod
-    def _average(function: Callable[[Array], Array], mean: Array, variance: Array) -> Array:
-        """E[function(f)] for f ~ N(mean, variance) by Gauss-Hermite quadrature."""
-        return gaussian_average(function, mean, variance, _NODES, _WEIGHTS)
-
 
 def gaussian_average(
-    function: Callable[[Array], Array], mean: Array, variance: Array, nodes: Array, weights: Array
+    function: Callable[[Array], Array],
+    mean: Array,
+    variance: Array,
+    nodes: Array = _NODES,
+    weights: Array = _WEIGHTS,
 ) -> Array:
-    """Σ_k weights_k · function(mean + sd · nodes_k), many nodes at once for few values.
+    """E[function(f)] ≈ Σ_k weights_k · function(mean + sd · nodes_k), many nodes at once for few values.
 
     The function may return less than the shape of what it is given, such as a constant.
     """

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import erfcx, log_ndtr, ndtr, ndtri
 
 from .._stored import stored
-from .._typing import Array, IntArray
+from .._typing import Array
 from ._base import Observations, refuse
 from ._mislabeled import check_label_noise, mislabeled
 from ._tilted import Tilted
@@ -76,7 +76,7 @@ class Categorical:
 
     def tilted(self, obs: Observations, mean: Array, variance: Array) -> Tilted:
         """Log Z (m,) and its derivatives (C, m) in the means, for independent latents (C, m); no weights."""
-        y, rows = self._labels(obs), np.arange(mean.shape[1])
+        y, rows = obs.y.astype(int), np.arange(mean.shape[1])
         sd = np.sqrt(1.0 + variance)
         own_mean, own_sd = mean[y, rows], sd[y, rows]
         other = np.ones(mean.shape, dtype=bool)
@@ -149,10 +149,6 @@ class Categorical:
         rule = f"Class numbers must be integers from 0 to {self.n_classes - 1}"
         refuse(~known, obs, rule, "Encode the classes first, or raise n_classes.")
         refuse(~(obs.weight > 0), obs, "sample_weight must be positive", "Leave such rows out.")
-
-    @staticmethod
-    def _labels(obs: Observations) -> IntArray:
-        return obs.y.astype(int)
 
 
 def _peak(mean: Array, sd: Array, own_mean: Array, own_sd: Array, other: Array) -> tuple[Array, Array]:

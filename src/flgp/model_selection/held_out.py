@@ -20,7 +20,7 @@ from ..likelihoods import Observations
 from ..metrics import expected_calibration_error
 from .evaluation import FEWEST_LABELS, Evaluation
 from .references import CLASSIFIERS, REGRESSORS, class_probabilities, numbers
-from .transductive import LabeledKFold, Transductive
+from .transductive import Transductive, folds_for
 
 # Probabilities below this count as this much in the log loss: a class that no training row has gets zero.
 _LEAST_PROBABILITY = 1e-6
@@ -79,21 +79,19 @@ def evaluate(
     True
     """
     given = {name: np.asarray(values, dtype=float) for name, values in (known or {}).items()}
-    classifier = is_classifier(estimator)
-    marker = getattr(estimator, "unlabeled", "auto") if classifier else None
     y = np.asarray(y)
     if y.ndim != 1:
         raise ValueError("evaluate takes one target: y of shape (n,). Evaluate each column by itself.")
-    splitter = LabeledKFold(2, random_state=random_state, unlabeled=marker)
+    splitter = folds_for(estimator, int(cv), random_state)
     labeled = np.flatnonzero(~splitter._missing(y))
     if len(labeled) < FEWEST_LABELS:
         raise ValueError(
             f"{len(labeled)} row(s) of y have a label. To evaluate a model, label at least {FEWEST_LABELS}."
         )
-    splitter.n_splits = int(min(cv, len(labeled)))
+    splitter.n_splits = min(splitter.n_splits, len(labeled))
     folds = [test for _, test in splitter.split(X, y)]
     fitter = _Fitter.of(estimator, X, y, given, prefit)
-    score = _score_classes if classifier else _score_numbers
+    score = _score_classes if is_classifier(estimator) else _score_numbers
     return score(fitter, folds, np.sort(np.concatenate(folds)), coverage)
 
 

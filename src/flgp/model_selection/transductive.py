@@ -237,6 +237,12 @@ class Transductive(MetaEstimatorMixin, BaseEstimator):
         return rows
 
 
+def folds_for(estimator: Any, n_splits: int, random_state: Any) -> LabeledKFold:
+    """Folds of the rows that an estimator takes for labelled."""
+    marker = getattr(estimator, "unlabeled", "auto") if is_classifier(estimator) else None
+    return LabeledKFold(n_splits, random_state=random_state, unlabeled=marker)
+
+
 def _spread(values: Any, numbers: IntArray, n: int) -> Any:
     """Expand values for some rows to values for all rows."""
     if np.ndim(values) == 0 or len(values) != len(numbers):
@@ -290,7 +296,6 @@ def cross_validate_labeled(
     """
     model = Transductive(estimator, X, offset)
     if isinstance(cv, int | np.integer):
-        marker = getattr(estimator, "unlabeled", "auto") if is_classifier(estimator) else None
-        cv = LabeledKFold(int(cv), random_state=0, unlabeled=marker)
+        cv = folds_for(estimator, int(cv), 0)
     rows = np.arange(len(X))[:, None]
     return cross_validate(model, rows, y, cv=cv, scoring=scoring, params=params, **options)

@@ -19,7 +19,7 @@ _LEAST_RISE = 1e-3
 def ascend(
     log_posterior: Callable[[Array], tuple[float, Array]],
     start: Array,
-    bounds: Sequence[tuple[float, float]] | None = None,
+    bounds: Array | Sequence[tuple[float, float]] | None = None,
     gtol: float = 1e-5,
     first_step: float = np.inf,
     **options: Any,

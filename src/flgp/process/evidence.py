@@ -123,18 +123,13 @@ class HyperSpace:
         """The same, moved to within the bounds."""
         return self.clipped(self.theta(values))
 
-    def log_bounds(self) -> list[tuple[float, float]]:
-        """Bounds of theta."""
-        return [(np.log(low), np.log(high)) for low, high in (self.bounds[name] for name in self.free)]
-
-    def limits(self) -> tuple[Array, Array]:
-        """The same as two arrays: the lower ones, and the upper ones."""
-        low, high = np.reshape(self.log_bounds(), (-1, 2)).T
-        return low, high
+    def log_bounds(self) -> Array:
+        """Lower and upper bounds of theta, (k, 2)."""
+        return np.log(np.reshape([self.bounds[name] for name in self.free], (-1, 2)))
 
     def clipped(self, theta: Array) -> Array:
         """Theta moved to within its bounds."""
-        return np.clip(theta, *self.limits())
+        return np.clip(theta, *self.log_bounds().T)
 
     def log_prior(self, theta: Array) -> tuple[float, Array]:
         """Log π(theta) and its gradient."""

@@ -86,7 +86,9 @@ def integrate(evidence: Evidence, mode: Optimum, most: int = _MAX_NODES) -> Inte
         if node in seen or theta is None or len(seen) >= most:
             return
         seen.add(node)
-        point = mode if not any(node) else _point_at(evidence, theta, mode)
+        point = mode
+        if any(node):
+            point = Optimum.of(evidence, theta, evidence.evaluate(theta, one_of_many=True)[0], mode.report)
         fall = mode.log_posterior - point.log_posterior
         if fall < _FALL:
             heappush(queue, (fall, node))
@@ -125,7 +127,7 @@ class _Grid:
             [_half_axis(evidence, mode, side * axes[:, j], spread[j]) for j in range(len(spread))]
             for side in (1, -1)
         ]
-        return cls(mode.theta, axes, _SPACING * np.array(lengths), *evidence.space.limits())
+        return cls(mode.theta, axes, _SPACING * np.array(lengths), *evidence.space.log_bounds().T)
 
     def _steps(self, z: Array) -> Array:
         return np.where(z > 0, self.step[0], self.step[1])
@@ -194,14 +196,10 @@ def _shared_integrals(
     return [Integrated(list(own), whole.weights, share) for own in zip(*points, strict=True)]
 
 
-def _point_at(evidence: Evidence, theta: Array, mode: Optimum) -> Optimum:
-    return Optimum.of(evidence, theta, evidence.evaluate(theta, one_of_many=True)[0], mode.report)
-
-
 def _axes(evidence: Evidence, mode: Optimum) -> tuple[Array, Array]:
     """Eigenvectors (k, k) of the Hessian at the mode, and the standard deviations (k,) along them."""
     k = len(mode.theta)
-    low, high = evidence.space.limits()
+    low, high = evidence.space.log_bounds().T
     hessian = np.empty((k, k))
     for j in range(k):
         up, down = mode.theta.copy(), mode.theta.copy()
@@ -214,7 +212,7 @@ def _axes(evidence: Evidence, mode: Optimum) -> tuple[Array, Array]:
 
 def _half_axis(evidence: Evidence, mode: Optimum, direction: Array, spread: float) -> float:
     """Standard deviation along one half-axis, by how far the log posterior takes to fall by two."""
-    low, high = evidence.space.limits()
+    low, high = evidence.space.log_bounds().T
     with np.errstate(divide="ignore", invalid="ignore"):
         rooms = np.where(direction > 0, (high - mode.theta) / direction, (low - mode.theta) / direction)
     room = 0.5 * float(np.min(rooms[direction != 0]))

@@ -85,7 +85,7 @@ class _Search:
         free = shared.space.free
         size = len(self.ratios)
         self.bounds = [
-            *shared.space.log_bounds(),
+            *map(tuple, shared.space.log_bounds().tolist()),
             *[(-5.0, 5.0) if NOISE in free else (0.0, 0.0)] * size,
             *[(-5.0, 5.0) if AMPLITUDE in free else (0.0, 0.0)] * size,
             *[(-_LARGEST, _LARGEST)] * (size * rank),

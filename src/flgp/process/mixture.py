@@ -48,10 +48,6 @@ class LatentFunction:
             total = total + part.weight * function(part, at)
         return total
 
-    def latent_mean(self, views: Sequence[View]) -> Array:
-        """E f (b,)."""
-        return self._mean_of(lambda part, at: part.field.means(at), views)
-
     def latent_moments(self, views: Sequence[View]) -> tuple[Array, Array]:
         """E f and Var f, (b,) each."""
         return _mixed_moments(self.weights, [part.latent_moments(at) for part, at in self._seen(views)])
@@ -103,7 +99,7 @@ class LatentFunction:
 
     def latent_covariance(self, views: Sequence[View]) -> Array:
         """Posterior covariance of f at the points, (b, b)."""
-        mean = self.latent_mean(views)
+        mean = self._mean_of(lambda part, at: part.field.means(at), views)
         joint = np.zeros((len(mean), len(mean)))
         for part, at in self._seen(views):
             gap = part.field.means(at) - mean

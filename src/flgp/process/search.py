@@ -125,7 +125,7 @@ def _peaks(values: Sequence[float]) -> list[int]:
 def climb(
     evidence: Evidence,
     start: Array,
-    bounds: list[tuple[float, float]],
+    bounds: Array,
     rough: bool,
     first_step: float = np.inf,
 ) -> OptimizeResult:
@@ -141,7 +141,7 @@ def _report(
 ) -> OptimizeResult:
     """`optimizer_result_`: where the search ended, and whether a bound or a flat gradient stopped it."""
     names = evidence.space.free
-    bounds = evidence.space.log_bounds()
+    bounds = list(map(tuple, evidence.space.log_bounds().tolist()))
     at_bound = {
         name: bool(x - low < 1e-6 or high - x < 1e-6)
         for name, x, (low, high) in zip(names, theta, bounds, strict=True)

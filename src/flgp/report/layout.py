@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.manifold import TSNE
-from sklearn.neighbors import NearestNeighbors
+from sklearn.neighbors import KNeighborsRegressor
 from threadpoolctl import threadpool_limits
 
 from .._typing import Array
@@ -29,10 +29,8 @@ def neighborhoods(model: Any, X: Array, places: Places, others: Array) -> tuple[
     """
     n_modes = min(len(model.eigenvalues_), max(_MODES, model.basis_.n_parts + _BEYOND_PARTS), _MOST_MODES)
     nodes = model.basis_.at_nodes(np.eye(len(model.eigenvalues_))[:, :n_modes])
-    center, scale = (
-        X.mean(axis=0),
-        np.maximum(X.std(axis=0), 1e-300) * np.sqrt(X.shape[1]) / _SHARE_OF_COLUMNS,
-    )
+    center = X.mean(axis=0)
+    scale = np.maximum(X.std(axis=0), 1e-300) * np.sqrt(X.shape[1]) / _SHARE_OF_COLUMNS
 
     def features(points: Array, at: Places) -> Array:
         """Correlations of eigenfunctions; the columns tell points apart between which these do not vary."""
@@ -44,13 +42,10 @@ def neighborhoods(model: Any, X: Array, places: Places, others: Array) -> tuple[
     # Copies of a row would be pushed apart; and t-SNE's threads wait for each other longer than they work.
     some = np.unique(some.round(9), axis=0)
     with threadpool_limits(1):
-        laid = _laid_out(some)
-        closest = NearestNeighbors(n_neighbors=min(_NEAREST, len(some))).fit(some)
-        found = [_among(laid, *closest.kneighbors(own))]
-        if len(others):
-            at = features(others, model._inputs(others).places)
-            found.append(_among(laid, *closest.kneighbors(at)))
-    return found[0], found[1] if len(others) else np.zeros((0, 2))
+        among = KNeighborsRegressor(min(_NEAREST, len(some)), weights=_closeness).fit(some, _laid_out(some))
+        if len(others) == 0:
+            return among.predict(own), np.zeros((0, 2))
+        return among.predict(own), among.predict(features(others, model._inputs(others).places))
 
 
 def _laid_out(features: Array) -> Array:
@@ -62,11 +57,9 @@ def _laid_out(features: Array) -> Array:
     )
 
 
-def _among(laid: Array, distance: Array, index: Array) -> Array:
-    """Means of the closest landmarks' positions, the closest counting most."""
-    weight = 1.0 / np.maximum(distance, 1e-9) ** 2
-    weight /= weight.sum(axis=1, keepdims=True)
-    return np.einsum("nk,nkd->nd", weight, laid[index])
+def _closeness(distance: Array) -> Array:
+    """How much a landmark counts."""
+    return 1.0 / np.maximum(distance, 1e-9) ** 2
 
 
 def _unit(features: Array) -> Array:

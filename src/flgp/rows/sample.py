@@ -8,7 +8,7 @@ count by where they lie in the range of their column, so another unit of a colum
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,22 @@ def random_rows(X: RowLike, count: int, rng: np.random.Generator) -> Array:
         return X[chosen]
     forwards = np.sort(chosen)  # so that files are read forwards
     return take_rows(X, forwards)[np.searchsorted(forwards, chosen)]
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Random rows of X, chosen once: a smaller sample is the beginning of a larger one."""
+
+    X: RowLike
+    most: int
+
+    def first(self, count: int) -> Array:
+        """`count` rows (k, p), at most `most`."""
+        return self._rows[:count]
+
+    @cached_property
+    def _rows(self) -> Array:
+        return random_rows(self.X, self.most, np.random.default_rng(0))
 
 
 def random_order(X: RowLike, count: int, rng: np.random.Generator) -> IntArray:

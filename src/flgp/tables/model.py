@@ -54,13 +54,17 @@ class TableModel:
             for argument, column in schema.about.items()
         }
         X = schema.matrix(frame)
-        if not is_classes(self.estimator):
-            return X, numbers(frame[schema.target], schema.target, self.estimator.likelihood), known
-        if unused := set(known) - {"sample_weight"}:
-            raise TableError(
-                f"Classes have no {sorted(unused)[0]}. Leave it out, or choose another --likelihood."
-            )
-        return X, labels(frame[schema.target]), known
+        unused = sorted(set(known) - {"sample_weight"})
+        if unused and is_classes(self.estimator):
+            raise TableError(f"Classes have no {unused[0]}. Leave it out, or choose another --likelihood.")
+        return X, self.targets(frame), known
+
+    def targets(self, frame: Any) -> Array:
+        """The target (n,) as the estimator takes it: numbers or classes, NaN or None where unlabelled."""
+        values = frame[self.schema.target]
+        if is_classes(self.estimator):
+            return labels(values)
+        return numbers(values, str(self.schema.target), self.estimator.likelihood)
 
     def target_values(self, frame: Any) -> Any:
         """The target of a table, as numbers or classes; NaN or None where unlabelled."""

@@ -11,6 +11,7 @@ from ..._linalg import distinct_rows
 from ..._progress import advance
 from ..._threads import blas_for, thread_map
 from ..._typing import Array, IntArray
+from .neighbors import MAX_TREE_COLUMNS
 from .tiles import many_smallest, score_tiles
 
 # Lloyd stops when the inertia falls by less than this (relative).
@@ -83,9 +84,13 @@ def _leading(data: Array) -> Array:
 def cluster_means(points: Array, label: IntArray, sqdist: Array, n_clusters: int) -> Array:
     """Means of the clusters; an empty cluster moves to one of the points farthest from its centre."""
     counts = np.bincount(label, minlength=n_clusters)
-    ones = np.ones(len(label), dtype=points.dtype)
-    members = sparse.csr_array((ones, (label, np.arange(len(label)))), shape=(n_clusters, len(label)))
-    centers = np.asarray(members @ points, dtype=np.float64) / np.maximum(counts, 1)[:, None]
+    if points.shape[1] <= MAX_TREE_COLUMNS:  # less than it takes to make the matrix below
+        sums = np.column_stack([np.bincount(label, column, n_clusters) for column in points.T])
+    else:
+        ones = np.ones(len(label), dtype=points.dtype)
+        members = sparse.csr_array((ones, (label, np.arange(len(label)))), shape=(n_clusters, len(label)))
+        sums = np.asarray(members @ points, dtype=np.float64)
+    centers = sums / np.maximum(counts, 1)[:, None]
     empty = np.flatnonzero(counts == 0)
     if len(empty):
         farthest = np.argsort(sqdist, kind="stable")[::-1][: len(empty)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..._typing import Array, BoolArray, IntArray
+from .neighbors import MAX_TREE_COLUMNS
 
 # With more anchors than p + 1 the optimum is not unique; this ridge, relative to the mean squared
 # distance, picks the most even one, so that platforms agree.
@@ -18,6 +19,8 @@ _FULL_EXCHANGES = 3
 _ROUNDS_PER_ANCHOR = 50
 # Points whose Gram matrices are in the cache together.
 _TILE = 8_192
+# Numbers in differences of points and anchors that are in the cache together.
+_EDGES = 65_536
 
 
 def local_anchor_weights(X: Array, anchors: Array, index: IntArray) -> Array:
@@ -39,9 +42,18 @@ def local_anchor_weights(X: Array, anchors: Array, index: IntArray) -> Array:
 
 def _grams(X: Array, anchors: Array, index: IntArray) -> Array:
     """Lower triangles of the Gram matrices (r, r, b): rows run along the last axis, in long vectors."""
-    r = index.shape[1]
+    r, p = index.shape[1], X.shape[1]
     gram = np.zeros((r, r, len(X)))
-    for column in range(X.shape[1]):
+    if p > MAX_TREE_COLUMNS:  # whole rows: single columns of the anchors are far apart in memory
+        step = max(_EDGES // (r * p), 1)
+        for start in range(0, len(X), step):
+            tile = slice(start, start + step)
+            edges = anchors[index[tile].T] - X[tile]
+            for a in range(r):
+                for b in range(a + 1):
+                    np.einsum("bp,bp->b", edges[a], edges[b], out=gram[a, b, tile])
+        return gram
+    for column in range(p):
         edge = anchors[:, column][index.T] - X[:, column]
         for a in range(r):
             for b in range(a + 1):
