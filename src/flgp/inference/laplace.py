@@ -46,9 +46,10 @@ class LaplaceInference:
             by_mode, (along, inner) = beyond.by_mode, beyond.by_covariance
             # ∂C/∂log d_j = (AH⁻¹)_j (AH⁻¹)_jᵀ
             by_d = 0.5 * design.lifted(factor @ along) ** 2 + design.diagonal(factor, inner)
-            own += beyond.by_parameters()
-            better = moment_matched(design.matrix, self.offset, target, f, spread)
-            posterior = better.mean, better.inverse_factor
+            own += np.nan if at.one_of_many else beyond.by_parameters()
+            if not at.rough:
+                better = moment_matched(design.matrix, self.offset, target, f, spread)
+                posterior = better.mean, better.inverse_factor
         # The mode moves with the hyperparameters, and log|H| with the mode.
         pull = by_curvature * target.curvature_slope(f) + by_mode
         if likelihood.log_concave:
