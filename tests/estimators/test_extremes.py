@@ -181,7 +181,8 @@ def test_a_row_far_from_the_landmarks_leaves_the_others_alone():
     model = FLGPRegressor(geometry=Landmarks(12), random_state=0).fit(X, np.sin(angle))
     for far in (1e40, -1e155, 1e300):
         together = model.predict(np.concatenate([X[:5], [[far, 0.0]]]))
-        np.testing.assert_array_equal(together[:5], model.predict(X[:5]))
+        # Products of blocks of another size may round differently.
+        np.testing.assert_allclose(together[:5], model.predict(X[:5]), rtol=1e-12)
         assert np.isfinite(together).all()
 
 

@@ -33,7 +33,6 @@ _LAST_CLIMB, _TOLERANCE, _ENOUGH = 16, 1e-3, 0.03
 _STEP, _FLAT, _SHAPE_STEP = 0.05, 0.5, 0.3
 # Farther than this, in standard deviations, a peak is not thought to have the shape it has in a sample.
 _FAR_STEP = 3.0
-_NATS_PER_LOG_LABEL = 0.75
 
 
 @dataclass(frozen=True)
@@ -52,8 +51,8 @@ def learn_local(
 
     The kernel and the starting values are searched on at most 2,000 labels, Gaussian ones given neighbours
     among all of them; the final climb sees all. Together at most 60 evaluations. The evidence asks for a
-    local term if it rises by more than ¾ log m for each further hyperparameter, the choice of the kernel
-    being one: Schwarz's criterion has ½, but a model that is as good without should stay simple and fast.
+    local term if it rises by more than ½ log m for each further hyperparameter (Schwarz's criterion), the
+    choice of the kernel being one.
 
     The function, with features (m, M), is fitted without local term; u measures distances between the points
     (m, q).
@@ -116,7 +115,7 @@ def _with_local(
     # With a local term the evidence is Laplace's, which only its like compares with.
     gain = optimum.evaluation.log_evidence - (without.log_evidence - without.correction)
     more = len(evidence.space.free) - len(function.evidence.space.free) + (options.kernel == "auto")
-    if not options.required and not gain > _NATS_PER_LOG_LABEL * more * np.log(m):
+    if not options.required and not gain > 0.5 * more * np.log(m):
         return None
     return LearnedFunction(evidence, optimum)
 
