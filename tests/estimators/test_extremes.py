@@ -169,7 +169,7 @@ def test_draws_of_labels_with_an_offset_keep_their_spread():
     X, angle = ring(120, noise=0.02)
     y = np.sin(angle) + 0.1 * np.random.default_rng(0).standard_normal(120)
     y[40:] = np.nan
-    chains = {"inference": "gibbs", "n_chains": 1, "n_draws": 100, "n_warmup": 20}
+    chains = {"inference": "gibbs", "n_chains": 1, "n_draws": 300, "n_warmup": 20}
     model = FLGPRegressor(likelihood="student_t", residual=None, **SMALL, **chains)
     std = model.fit(X, y).predict(X, return_std=True)[1]
     far = model.fit(X, 1e9 + y).predict(X, return_std=True)[1]

@@ -74,8 +74,8 @@ class FLGPRegressor(RegressorMixin, LatentModel):
         "probit", "ordinal" (levels), or an instance from `flgp.likelihoods` (or your own).
     inference : {{"auto", "laplace", "ep", "gibbs"}}
         How a non-Gaussian posterior is found. "auto": expectation propagation for binary targets, levels and
-        quantiles, Laplace for the others. "gibbs": Markov chains at the learned hyperparameters. The Gaussian
-        likelihood is always exact.
+        quantiles, Laplace, corrected, for the others; "laplace" is without correction. "gibbs": Markov chains
+        at the learned hyperparameters. The Gaussian likelihood is always exact.
     mean : {{"constant", "zero"}}
         Prior mean of f. "constant": learned, so that regions without labels fall back to the data's mean.
     {terms}

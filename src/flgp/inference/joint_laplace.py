@@ -95,7 +95,7 @@ def evaluate_latent(
     return Evaluation(
         log_evidence,
         0.5 * (v**2 + own_variance - 1.0) + pull_v * v,
-        target.parameter_gradient(f, variance, moved),
+        target.parameter_gradient(f, -0.5 * variance, moved),
         (LatentPosterior(root * v, root[:, None] * at_mode.inverse_root, u, local_spread, at_mode.cholesky),),
         f,
         gradient_local=np.array([log_length, log_variance, *log_shape]),

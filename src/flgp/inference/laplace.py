@@ -1,4 +1,4 @@
-"""Laplace approximation: Newton's method for the mode, in weight space."""
+"""Laplace approximation: Newton's method for the mode, in weight space; corrected if asked for."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from .._typing import Array
 from ..likelihoods import Likelihood, Observations
+from .beyond_laplace import Correction, moment_matched
 from .newton import climb
 from .posterior import Design, Evaluation, Point, SitePosterior, site_posterior
 from .weighted import WeightedLikelihood
@@ -20,6 +21,7 @@ class LaplaceInference:
     features: Array  # (m, M)
     obs: Observations
     offset: float | Array = 0.0  # the prior mean of f, (m,) or one number
+    corrected: bool = False  # whether evidence and posterior make up for what is not Gaussian
 
     def evaluate(self, at: Point) -> Evaluation:
         """`at.state` is ∂ log p/∂f (m,) at the mode of an evaluation nearby: there v = Aᵀ ∂ log p/∂f."""
@@ -32,8 +34,24 @@ class LaplaceInference:
         factor = site.inverse_factor
         spread = design.matrix @ factor  # (m, q): its rows squared are the latent variances
         variance = np.einsum("ij,ij->i", spread, spread)
+        posterior, correction = (v, factor), 0.0
+        by_d: Array = np.zeros(len(at.d))
+        by_mode: Array = np.zeros(len(f))
+        by_curvature = -0.5 * variance
+        own = np.zeros(len(likelihood.parameter_names))
+        if self.corrected:
+            beyond = Correction.of(target, f, spread)
+            correction = beyond.value
+            by_curvature += beyond.by_curvature
+            by_mode, (along, inner) = beyond.by_mode, beyond.by_covariance
+            # ∂C/∂log d_j = (AH⁻¹)_j (AH⁻¹)_jᵀ
+            by_d = 0.5 * design.lifted(factor @ along) ** 2 + design.diagonal(factor, inner)
+            own += np.nan if at.one_of_many else beyond.by_parameters()
+            if not at.rough:
+                better = moment_matched(design.matrix, self.offset, target, f, spread)
+                posterior = better.mean, better.inverse_factor
         # The mode moves with the hyperparameters, and log|H| with the mode.
-        pull = -0.5 * variance * target.curvature_slope(f)
+        pull = by_curvature * target.curvature_slope(f) + by_mode
         if likelihood.log_concave:
             moved = spread @ (spread.T @ pull)
             response = pull - W * moved  # (I + WK)⁻¹ pull
@@ -43,14 +61,15 @@ class LaplaceInference:
             response = pull - exact * moved
         # ½[(A_iᵀα)² - (AᵀRA)_ii], AᵀRA = I - H⁻¹ in the coordinates of v, and how the mode moves.
         dual = design.transpose_times(gradient)
-        by_d = 0.5 * (dual**2 - (design.diagonal(np.eye(len(v))) - design.diagonal(factor)))
+        by_d += 0.5 * (dual**2 - (design.diagonal(np.eye(len(v))) - design.diagonal(factor)))
         by_d += design.transpose_times(response) * dual
         return Evaluation(
-            log_evidence,
+            log_evidence + correction,
             by_d,
-            target.parameter_gradient(f, variance, moved),
-            (design.weights(v, factor),),
+            own + target.parameter_gradient(f, by_curvature, moved),
+            (design.weights(*posterior),),
             gradient,
+            correction=correction,
         )
 
     def sites(self, d: Array, likelihood: Likelihood) -> Array:

@@ -128,6 +128,7 @@ class Evaluation:
     left_out: LeftOut | None = None  # where it is known
     at_labels: AtLabels | None = None  # where it is known
     gradient_local: Array = field(default_factory=lambda: np.empty(0))  # in the logarithms of a local term's
+    correction: float = 0.0  # how much of `log_evidence` Laplace's approximation alone leaves out
     outputs: tuple[Evaluation, ...] = ()  # of each output, where several share their hyperparameters
 
     @property
@@ -181,15 +182,18 @@ class Design:
         square = linalg.qr(stacked.T, mode="r", check_finite=False)[0][: len(self.root)].T
         return WeightPosterior(self.root * (Q @ mean), self.root[:, None] * square)
 
-    def diagonal(self, factor: Array) -> Array:
-        """That of Q F Fᵀ Qᵀ, (M,), for a factor F (q, k)."""
-        lifted = factor if self.basis is None else self.basis @ factor
-        return np.einsum("ij,ij->i", lifted, lifted)
+    def diagonal(self, factor: Array, inner: Array | None = None) -> Array:
+        """That of Q F Fᵀ Qᵀ, (M,), for a factor F (q, k); of Q F N Fᵀ Qᵀ with an `inner` N (k, k)."""
+        lifted = self.lifted(factor)
+        return np.einsum("ij,ij->i", lifted if inner is None else lifted @ inner, lifted)
 
     def transpose_times(self, vector: Array) -> Array:
         """D^(1/2) Φᵀ vector (M,) for a vector over the rows (m,)."""
-        product = self.matrix.T @ vector
-        return product if self.basis is None else self.basis @ product
+        return self.lifted(self.matrix.T @ vector)
+
+    def lifted(self, inner: Array) -> Array:
+        """Q times vectors or a matrix with q rows."""
+        return inner if self.basis is None else self.basis @ inner
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,7 @@ class SharedInference:
             (),
             ends,
             gradient_local=np.sum([part.gradient_local for part in parts], axis=0),
+            correction=float(sum(part.correction for part in parts)),
             outputs=tuple(parts),
         )
 

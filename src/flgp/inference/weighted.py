@@ -44,17 +44,17 @@ class WeightedLikelihood:
         step = _STEP * (1.0 + np.abs(f))
         return (self.curvature(f + step) - self.curvature(f - step)) / (2 * step)
 
-    def parameter_gradient(self, f: Array, variance: Array, moved: Array) -> Array:
+    def parameter_gradient(self, f: Array, by_curvature: Array, moved: Array) -> Array:
         """That of Laplace's evidence, in the logarithms of the likelihood's parameters, (k,).
 
-        `variance` (m,) is that of f at the mode, `moved` (m,) its covariance times the pull of the
-        log-determinant on the mode.
+        `by_curvature` (m,) is its derivative in W, `moved` (m,) the covariance of f times the pull of all but
+        the log posterior on the mode.
         """
         parts = self.likelihood.parameter_derivatives(self.obs, f)
         return np.array(
             [
                 self.obs.weight @ part.log_density
-                - 0.5 * (variance @ self._curvature_in_parameter(f, name, part.curvature))
+                + by_curvature @ self._curvature_in_parameter(f, name, part.curvature)
                 + moved @ (self.obs.weight * part.gradient)
                 for name, part in zip(self.likelihood.parameter_names, parts, strict=True)
             ]

@@ -198,7 +198,7 @@ def evidence_of(target: Target, features: Array, terms: Terms, settings: Setting
 def make_inference(name: str, own: Array, target: Target, terms: Terms) -> Inference:
     """The approximation by name, for features (m, M) of the terms.
 
-    "auto": exact for Gaussian, Laplace where it is good, otherwise EP.
+    "auto": exact for Gaussian, Laplace with a corrected evidence where it is good, otherwise EP.
     """
     likelihood, features = target.likelihood, target.with_constant(own)
     if isinstance(likelihood, Categorical):
@@ -210,10 +210,10 @@ def make_inference(name: str, own: Array, target: Target, terms: Terms) -> Infer
         return HeteroscedasticInference(features, target.obs, offset, _noise_basis(own, terms))
     if name == "auto":
         few = isinstance(likelihood, Bernoulli | Ordinal)  # labels of few values, which say little about f
-        name = "ep" if few or not likelihood.smooth else "laplace"
+        name = "ep" if few or not likelihood.smooth else name
     if name == "ep":
         return ExpectationPropagation(features, target.obs, offset)
-    return LaplaceInference(features, *likelihood.about(target.obs, offset))
+    return LaplaceInference(features, *likelihood.about(target.obs, offset), corrected=name == "auto")
 
 
 def _noise_basis(features: Array, terms: Terms) -> NoiseBasis:

@@ -120,7 +120,9 @@ def _with_local(
     optimum = optimum_at(evidence, climb.theta, climb.result)
     others = sum(e.evaluations for i, e in enumerate(evidences) if i != best)
     optimum.report.n_evaluations += others + sum(candidate.evaluations for candidate in candidates)
-    gain = optimum.evaluation.log_evidence - function.best.evaluation.log_evidence
+    without = function.best.evaluation
+    # With a local term the evidence is Laplace's, which only its like compares with.
+    gain = optimum.evaluation.log_evidence - (without.log_evidence - without.correction)
     more = len(evidence.space.free) - len(function.evidence.space.free) + (options.kernel == "auto")
     if not options.required and not gain > 0.5 * more * np.log(m):
         return None
