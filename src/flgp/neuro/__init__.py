@@ -1,12 +1,11 @@
 """Brain maps in volumes and on surfaces (extra `neuro`: nibabel, nilearn)."""
 
 from .activation import ActivationRegions, activation_regions
-from .completion import Reconstruction
 from .errors import ImageError
 from .network import Network, coactivation_network
 from .seed import SeedMap, seed_map
-from .surface import Mesh, SurfaceReconstructor
-from .volume import VolumeReconstructor
+from .surface import Mesh, SurfaceReconstruction, SurfaceReconstructor
+from .volume import Reconstruction, VolumeReconstructor
 
 __all__ = [
     "ActivationRegions",
@@ -15,6 +14,7 @@ __all__ = [
     "Network",
     "Reconstruction",
     "SeedMap",
+    "SurfaceReconstruction",
     "SurfaceReconstructor",
     "VolumeReconstructor",
     "activation_regions",

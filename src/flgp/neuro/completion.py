@@ -28,15 +28,6 @@ class Scores:
     coverage: float  # of 95 % intervals
 
 
-@dataclass(frozen=True)
-class Reconstruction:
-    """Completed values and their uncertainty: NIfTI images on the grid of the map, or GIFTI images."""
-
-    mean: Any
-    std: Any
-    scores: Scores | None  # if values were held out
-
-
 def score_predictions(y: Array, mean: Array, std: Array, n_labeled: int) -> Scores:
     """Scores of predictive means and standard deviations (n,) against values y (n,)."""
     error = (y - mean) ** 2

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import geometry as geometries
 from .._typing import Array, IntArray
-from .completion import Reconstruction, complete, learn
+from .completion import Scores, complete, learn
 from .errors import ImageError
 from .volumes import UNREADABLE, checked_index
 
@@ -120,6 +120,15 @@ def vertex_image(values: Array) -> Any:
     return nib.gifti.GiftiImage(darrays=[array])
 
 
+@dataclass(frozen=True)
+class SurfaceReconstruction:
+    """Completed values and their uncertainty, as GIFTI images."""
+
+    mean: Any
+    std: Any
+    scores: Scores | None
+
+
 @dataclass(eq=False, repr=False)
 class SurfaceReconstructor(BaseEstimator):
     """Fills missing values on a triangulated surface.
@@ -194,12 +203,12 @@ class SurfaceReconstructor(BaseEstimator):
         self.mesh_, self.values_ = surface, y
         return self
 
-    def reconstruct(self) -> Reconstruction:
+    def reconstruct(self) -> SurfaceReconstruction:
         """The completed values; standard deviations as for volumes."""
         check_is_fitted(self)
         mean, std, scores = complete(self.model_, self.points_, self.values_, self.labeled_, self.smooth)
-        return Reconstruction(vertex_image(mean), vertex_image(std), scores)
+        return SurfaceReconstruction(vertex_image(mean), vertex_image(std), scores)
 
-    def fit_reconstruct(self, mesh: Any, values: Any) -> Reconstruction:
+    def fit_reconstruct(self, mesh: Any, values: Any) -> SurfaceReconstruction:
         """`fit`, then `reconstruct`."""
         return self.fit(mesh, values).reconstruct()

@@ -10,9 +10,18 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Array
-from .completion import Reconstruction, complete, learn
+from .completion import Scores, complete, learn
 from .errors import ImageError
 from .volumes import Volume, read_mask, read_volume
+
+
+@dataclass(frozen=True)
+class Reconstruction:
+    """A completed map and its uncertainty, as NIfTI images on the grid of the map."""
+
+    mean: Any
+    std: Any
+    scores: Scores | None  # if voxels were held out
 
 
 @dataclass(eq=False, repr=False)
@@ -100,12 +109,7 @@ class VolumeReconstructor(BaseEstimator):
             observed = observed & ~lost
         values = np.where(observed, volume.data, np.nan)[inside]
         self._check_enough(volume, values)
-        count = getattr(self.estimator, "n_anchors", "auto")
-        if isinstance(count, int | np.integer) and count > len(values):
-            raise ImageError(
-                f"n_anchors={count}, but the mask holds only {len(values):,} voxels. Lower --n-anchors or "
-                "leave it at auto."
-            )
+        check_anchors(self.estimator, len(values), "voxels")
         self.coordinates_ = volume.coordinates(inside)
         self.model_, labeled = learn(
             self.estimator, self.coordinates_, values, self.labeled_ratio, self.random_state
@@ -125,6 +129,11 @@ class VolumeReconstructor(BaseEstimator):
                 "with NaN inside a mask (--mask) or with --missing, hold some out with --labeled-ratio, or "
                 "smooth with --smooth."
             )
+
+    def predict(self) -> tuple[Array, Array]:
+        """Predictive mean and standard deviation (n,) of the value of every voxel of the mask."""
+        check_is_fitted(self)
+        return self.model_.predict(self.coordinates_, return_std=True)
 
     def reconstruct(self) -> Reconstruction:
         """The completed map.
@@ -146,3 +155,12 @@ class VolumeReconstructor(BaseEstimator):
     def fit_reconstruct(self, image: Any, *, affine: Any = None, missing: Any = None) -> Reconstruction:
         """`fit`, then `reconstruct`."""
         return self.fit(image, affine=affine, missing=missing).reconstruct()
+
+
+def check_anchors(model: Any, n: int, what: str) -> None:
+    """Refuse more anchors than points, which is surely a mistake."""
+    count = getattr(model, "n_anchors", "auto")
+    if isinstance(count, int | np.integer) and count > n:
+        raise ImageError(
+            f"n_anchors={count}, but the mask holds only {n:,} {what}. Lower --n-anchors or leave it at auto."
+        )
