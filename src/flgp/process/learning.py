@@ -213,7 +213,10 @@ def make_inference(name: str, own: Array, target: Target, terms: Terms) -> Infer
         name = "ep" if few or not likelihood.smooth else name
     if name == "ep":
         return ExpectationPropagation(features, target.obs, offset)
-    return LaplaceInference(features, *likelihood.about(target.obs, offset), corrected=name == "auto")
+    # A label far from its location pulls the less the farther it is: there are several modes, and an expansion
+    # about one of them says nothing of the others.
+    corrected = name == "auto" and not likelihood.location
+    return LaplaceInference(features, *likelihood.about(target.obs, offset), corrected=corrected)
 
 
 def _noise_basis(features: Array, terms: Terms) -> NoiseBasis:
