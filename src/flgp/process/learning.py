@@ -213,8 +213,8 @@ def make_inference(name: str, own: Array, target: Target, terms: Terms) -> Infer
         name = "ep" if few or not likelihood.smooth else name
     if name == "ep":
         return ExpectationPropagation(features, target.obs, offset)
-    # A label far from its location pulls the less the farther it is: there are several modes, and an expansion
-    # about one of them says nothing of the others.
+    # A label far from its location pulls the less the farther it is: there are several modes, and an
+    # expansion about one of them says nothing of the others.
     corrected = name == "auto" and not likelihood.location
     return LaplaceInference(features, *likelihood.about(target.obs, offset), corrected=corrected)
 
