@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from flgp import FLGPClassifier, FLGPRegressor
+from flgp import FLGPClassifier, FLGPRegressor, load, save
 from flgp.priors import LogNormal
 from flgp.process.mixture import LatentFunction
 
@@ -48,6 +48,16 @@ def test_integrating_widens_and_reports(ring_data):
     _, sd = whole.predict(X[:5], return_std=True)
     np.testing.assert_allclose(np.sqrt(np.diag(covariance)), sd, rtol=1e-8)
     np.testing.assert_allclose(mean, whole.predict(X[:5]))
+
+
+def test_nothing_to_integrate(ring_data, tmp_path):
+    X, f, _ = ring_data
+    known = {"diffusion_time": 20.0, "amplitude": 0.5, "noise_variance": 0.1, "linear": None, **REGRESSION}
+    model = FLGPRegressor(hyperparameters="integrate", **known).fit(X, partly(f))
+    np.testing.assert_allclose(model.predict(X), FLGPRegressor(**known).fit(X, partly(f)).predict(X))
+    save(model, tmp_path / "model.flgp")
+    for one in (model, load(tmp_path / "model.flgp")):
+        assert one.hyperparameter_posterior_.table() == {}
 
 
 def test_integrating_the_bandwidth(ring_data):

@@ -292,13 +292,13 @@ class LatentModel(HeatKernelModel, BaseEstimator, ABC):
         return suggest(self, X, n, strategy, random_state, self._chances(X, own), own)
 
     def _columns(self, values: Sequence[Any], axis: int = 1) -> Any:
-        """One function's values as they are; several along a further axis, of tuples each entry by itself."""
+        """The values of one function as they are, of several along a further axis; tuples entry by entry."""
         if isinstance(values[0], tuple):
             return tuple(self._columns(entries, axis) for entries in zip(*values, strict=True))
         return values[0] if len(values) == 1 and self._flat_ else np.stack(values, axis=axis)
 
     def _by_function(self, question: Callable[..., Any], axis: int = 1) -> Callable[..., Any]:
-        """A question about a latent function, for all of them: as a function of views and values beside."""
+        """A function of views, and of values beside them, that puts a question to every latent function."""
 
         def answer(views: Sequence[View], *beside: Array) -> Any:
             each = self._process_.each(views)

@@ -62,8 +62,8 @@ def is_second(
 ) -> BoolArray:
     """Whether the second of two classes is the more probable one, (b,).
 
-    Limits of means and variances decide nearly everywhere, those of the part with most weight alone if this
-    has more than half of it.
+    Limits of means and variances decide nearly everywhere: those of the heaviest part alone if it has more
+    than half of the weight, then those of all parts.
     """
     parts = sorted(process.functions[0].components, key=lambda part: -part.weight)
     second, left = np.zeros(len(views[0]), dtype=bool), np.arange(len(views[0]))
@@ -81,7 +81,7 @@ def is_second(
 
 
 def _by_heaviest(parts: Sequence[Component], views: Sequence[View]) -> tuple[Array, Array]:
-    """Limits of the probability (b,) of the second class from those of the first part of a mixture."""
+    """Limits of the probability (b,) of the second class, from the first part of a mixture alone."""
     part = parts[0]
     if part.weight <= 0.5 or not isinstance(part.field, WeightField):
         return np.zeros(len(views[0])), np.ones(len(views[0]))
@@ -89,7 +89,7 @@ def _by_heaviest(parts: Sequence[Component], views: Sequence[View]) -> tuple[Arr
     low, high = part.field.mean_limits(view)
     if len(parts) == 1:  # the link is symmetric, so that the sign of the mean decides
         return (low > 0).astype(float), (high > 0).astype(float)
-    # Where the sign of the mean is known, the other end says no more than that.
+    # Where the sign of the mean is known, the other limit would decide nothing: it is left at 0 or 1.
     chance = part.given(None).predictive_mean(np.where(low > 0, low, high), part.field.variance_limits(view))
     rest = 1.0 - part.weight
     return np.where(low > 0, part.weight * chance, 0.0), np.where(high > 0, 1.0, part.weight * chance + rest)

@@ -31,26 +31,26 @@ LogEvidence = Callable[["LatentModel", Array, Labels], float]
 
 
 def with_scaling(
-    model: LatentModel, all_rows: Sample, labels: Labels, enough: bool, log_evidence: LogEvidence
+    model: LatentModel, sample: Sample, labels: Labels, enough: bool, log_evidence: LogEvidence
 ) -> ColumnRoles:
     """The roles of the columns, with what those of the geometry go through.
 
     `enough`: whether there are labels enough to compare models, by the `log_evidence` of a sample.
     """
-    rows = all_rows.X
+    rows = sample.X
     if model.scaling == "even":
         return on_one_scale(model._roles_, rows)
     if model.scaling is None or not _is_free(model):
         return model._roles_
     with stage("scale of the columns"):
-        sample, some = all_rows.first(_ROWS), labels.take(_representative(labels))
-        even = on_one_scale(model._roles_, sample)
+        few, some = sample.first(_ROWS), labels.take(_representative(labels))
+        even = on_one_scale(model._roles_, few)
         if even.even is None or not even.even.changes_distances:
             return model._roles_
         if not enough:
-            hidden = _one_column_is_all(model._roles_.geometry_of(sample))
+            hidden = _one_column_is_all(model._roles_.geometry_of(few))
             return on_one_scale(model._roles_, rows) if hidden else model._roles_
-        points = sample if len(sample) == rows.shape[0] else np.concatenate([some.points, sample])
+        points = few if len(few) == rows.shape[0] else np.concatenate([some.points, few])
         given, changed = (log_evidence(_trial(model, roles), points, some) for roles in (model._roles_, even))
     return on_one_scale(model._roles_, rows) if changed > given else model._roles_
 

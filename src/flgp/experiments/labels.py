@@ -18,6 +18,6 @@ def only_at(rows: IntArray | BoolArray, y: Any) -> Any:
 
 
 def some_labels(y: Any, m: int, seed: int) -> tuple[Any, IntArray]:
-    """Y (n,) with labels at m random rows only, and the other rows."""
+    """The labels y (n,) at m random rows only, and the numbers of the other rows."""
     rows = np.random.default_rng(seed).choice(len(y), size=min(m, len(y)), replace=False)
     return only_at(rows, y), np.setdiff1d(np.arange(len(y)), rows)

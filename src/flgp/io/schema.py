@@ -372,7 +372,7 @@ SCHEMA: dict[str, Concept] = {
         shift=Numbers(("C",), -1e6, 1e6),
     ),
     "posterior of hyperparameters": concept(
-        names=Several(Text(), 1, 1000, dimension="k"),
+        names=Several(Text(), 0, 1000, dimension="k"),
         nodes=Numbers(("nodes", "k"), TINY, VARIANCE),
         weights=Numbers(("nodes",), 0.0, 1.0 + 1e-9, total=1.0),
     ),

@@ -253,6 +253,4 @@ def hyperparameter_posterior(parts: Sequence[IntegratedModel], which: int) -> Hy
         weights += (part.weight * integral.weights).tolist()
     if len(parts) > 1:
         names = (*names, "bandwidth")
-    return HyperparameterPosterior(
-        names, np.array(nodes, dtype=float).reshape(-1, len(names)), np.array(weights)
-    )
+    return HyperparameterPosterior(names, np.array(nodes, dtype=float), np.array(weights))

@@ -58,7 +58,7 @@ def _laid_out(features: Array) -> Array:
 
 
 def _closeness(distance: Array) -> Array:
-    """How much a landmark counts."""
+    """How much landmarks at these distances count."""
     return 1.0 / np.maximum(distance, 1e-9) ** 2
 
 

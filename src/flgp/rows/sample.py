@@ -48,7 +48,7 @@ class Sample:
     most: int
 
     def first(self, count: int) -> Array:
-        """`count` rows (k, p), at most `most`."""
+        """The first `count` of them, at most `most`; fewer if X has fewer."""
         return self._rows[:count]
 
     @cached_property
@@ -61,7 +61,7 @@ def random_order(X: RowLike, count: int, rng: np.random.Generator) -> IntArray:
     coefficients = rng.integers(2**64, size=1 + X.shape[1], dtype=np.uint64)
     blocks = row_blocks(X)
     ends = blocks.reduce(_ends, _wider)
-    # Keys are even in their range, unless few rows are distinct: nearly always these hold enough of them.
+    # Keys are spread evenly unless few rows are distinct: nearly always enough of them are below the limit.
     likely = (count + 10.0 * np.sqrt(count) + 100.0) / max(X.shape[0], 1)
     for share in (likely, 1.0):
         limit = _LARGEST if share >= 0.5 else np.uint64(share * 2.0**64)
@@ -88,7 +88,7 @@ def _wider(first: tuple[Array, Array], second: tuple[Array, Array]) -> tuple[Arr
 
 @dataclass(frozen=True)
 class _Keys:
-    """Keys of some blocks, the smallest among them, and the positions of their rows among the `n` rows."""
+    """Keys of rows in some blocks, the smallest included, and where these rows are among the `n` rows."""
 
     key: Words  # (k,)
     exact: Words  # (k,) keys of the numbers themselves, for rows that differ by less than a cell
