@@ -7,7 +7,7 @@ import pytest
 
 from flgp.likelihoods import Beta, Gamma, HurdlePoisson, Poisson, StudentT, Tweedie, ZeroInflatedPoisson
 from flgp.process.draws_field import DrawsField
-from flgp.process.quantile import predictive_quantiles
+from flgp.process.quantile import mixture_quantile, predictive_quantiles
 from flgp.terms.base import View
 
 CASES = {
@@ -101,3 +101,10 @@ def test_a_row_has_the_same_interval_whatever_else_is_asked():
     alone = np.concatenate([ends([i]) for i in range(4)])
     assert (alone[:, 1] > 0).all()
     np.testing.assert_allclose(alone, ends([0, 1, 2, 3]), rtol=1e-6, atol=1e-30)
+
+
+def test_parts_without_spread_beside_each_other():
+    """One far from the middle is above or below it; NumPy does not warn."""
+    mean = np.array([[0.0], [1e10], [2e10]])
+    found = mixture_quantile([(1.0, mean, np.zeros((3, 1)))], 0.5)
+    assert found[0] == pytest.approx(1e10)

@@ -156,7 +156,8 @@ def mixture_quantile(parts: Sequence[tuple[float, Array, Array]], level: float) 
     low, high = ends.min(axis=0), ends.max(axis=0)
     for _ in range(60):
         middle = 0.5 * (low + high)
-        above = weights @ ndtr((middle - mean) / sd) >= level
+        with np.errstate(over="ignore"):  # far from a part without spread
+            above = weights @ ndtr((middle - mean) / sd) >= level
         low, high = np.where(above, low, middle), np.where(above, middle, high)
     return 0.5 * (low + high)
 
